@@ -3,13 +3,12 @@ lists:
 
   size      inches of the whole; `layout` fixes the edges of the panels, else they follow the labels
   panels    rows of panels; share_y: the panels of a row share the y axis
-  x, y      axes: label, log, ticks as [[position, text], ...], range; a panel may have its own
+  x, y      axes: label, log, ticks as [[position, text], ...], range
   legend    right: names beside the panel, in the order in which the lines end; top: `keys` above
             all panels
-  keys      like lines without points, or colours of bars
+  keys      name, colour and mark of lines
 
-  panel     title; lines; bars as [[position, {name: length}], ...]; texts as
-            [[x, y, text, colour], ...]
+  panel     title; lines; texts as [[x, y, text, colour], ...]
   line      name; points as [x, y] or [x, y, low, high]; colour; mark; dash: dashed or none; band:
             how dense the area from low to high is; with a mark, error bars show that range too
 
@@ -36,8 +35,7 @@ SMALL = parse_args(
 
 INK, MUTED, GRID, PAPER = "#111213", "#5b5c5d", "#dfe0e1", "#fefdfc"
 PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a7f00"]
-BLUE, VERMILION, GREEN, PINK, AMBER, SKY, BLACK, OLIVE = PALETTE
-GREY = "#a9adb3"
+BLUE, VERMILION, _, PINK, AMBER, *_ = PALETTE
 MARKS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 DASHES = {"dashed": (0, (5, 3)), "none": "none", None: "-"}
 X_TICKS_MAX = 12
@@ -104,22 +102,22 @@ def draw(chart):
         sharex=True,
         sharey="row" if is_shared else False,
     )
-    bars = [parts for row in rows for panel in row for _, parts in panel.get("bars", [])]
-    longest = max([sum(parts.values()) for parts in bars], default=0)
     for row, axes_of_row in zip(rows, grid, strict=True):
-        points = [draw_panel(*pair, chart, longest) for pair in zip(axes_of_row, row, strict=True)]
-        for panel, axes, own in zip(row, axes_of_row, points, strict=True):
-            x, y = ({**chart[name], **panel.get(name, {})} for name in ("x", "y"))
-            set_axis(axes, "x", x, [point[0] for point in own])
+        points = [draw_panel(*pair, chart) for pair in zip(axes_of_row, row, strict=True)]
+        for axes, own in zip(axes_of_row, points, strict=True):
+            set_axis(axes, "x", chart["x"], [point[0] for point in own])
             on_axis = sum(points, []) if is_shared else own
-            set_axis(axes, "y", y, [value for point in on_axis for value in point[1:]])
+            set_axis(axes, "y", chart["y"], [value for point in on_axis for value in point[1:]])
     for axes in grid[-1]:
         axes.set_xlabel(chart["x"].get("label"))
     for axes in grid[:, 0]:
         axes.set_ylabel(chart["y"].get("label"))
     if chart.get("legend") == "top":
         columns = {"ncol": len(chart["keys"]), "columnspacing": 1.6}
-        handles = [key_handle(key) for key in chart["keys"]]
+        handles = [
+            plt.Line2D([], [], color=key["colour"], marker=key["mark"], label=key["name"])
+            for key in chart["keys"]
+        ]
         figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 1), **columns)
     if "layout" in chart:
         figure.subplots_adjust(**chart["layout"])
@@ -129,22 +127,19 @@ def draw(chart):
     return figure
 
 
-def draw_panel(axes, panel, chart, longest):
+def draw_panel(axes, panel, chart):
     """Returns all points that it drew."""
     axes.set_title(panel.get("title", ""))
     lines = [line for line in panel.get("lines", []) if line["points"]]
-    if "bars" in panel:
-        draw_bars(axes, panel["bars"], chart, longest)
-    elif not lines:
+    if not lines:
         style = {"transform": axes.transAxes, "ha": "center", "color": MUTED}
         axes.text(0.5, 0.5, "nothing was measured", **style)
-    log = {**chart["y"], **panel.get("y", {})}.get("log")
     handles, drawn = [], []
     for nth, line in enumerate(lines):
         mark = MARKS[nth % len(MARKS)] if chart.get("marks") else None
         style = {"colour": PALETTE[nth % len(PALETTE)], "mark": mark}
         style["dash"] = "dashed" if nth >= len(PALETTE) else None
-        points = clipped(line["points"], log)
+        points = clipped(line["points"], chart["y"].get("log"))
         handles.append(draw_line(axes, {**style, **line}, points))
         drawn += points
     for x, y, text, colour in panel.get("texts", []):
@@ -198,30 +193,6 @@ def draw_line(axes, line, points):
     )
 
 
-def draw_bars(axes, bars, chart, longest):
-    colours = {key["name"]: key["colour"] for key in chart["keys"]}
-    for at, parts in bars:
-        left = 0.0
-        for name, value in parts.items():
-            colour = colours[name]
-            axes.barh(at, value, left=left, height=0.72, color=colour, edgecolor=PAPER)
-            if value > 0.07 * longest:
-                middle = left + value / 2
-                style = {"ha": "center", "va": "center", "fontsize": 8, "color": contrast(colour)}
-                axes.text(middle, at, f"{value:.{chart['decimals']}f}", **style)
-            left += value
-        text = f"{left:.{chart['decimals']}f}"
-        axes.text(left + 0.012 * longest, at, text, va="center", fontsize=9)
-    axes.grid(False)
-    axes.grid(True, axis="x")
-    axes.set_xlim(0, 1.1 * longest)
-
-
-def contrast(colour):
-    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    return "#1b1c1d" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "#ffffff"
-
-
 def annotate(axes, x, y, text, colour):
     above = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center"}
     axes.annotate(text, (x, y), fontsize=8.5, color=colour, **above)
@@ -254,16 +225,3 @@ def set_axis(axes, name, wanted, values):
         axis.set_ticks(*zip(*wanted["ticks"], strict=True))
     if "range" in wanted:
         set_limits(*wanted["range"])
-
-
-def key_handle(key):
-    if "mark" not in key and "dash" not in key:
-        return plt.Rectangle((0, 0), 1, 1, color=key["colour"], label=key["name"])
-    return plt.Line2D(
-        [],
-        [],
-        color=key["colour"],
-        marker=key.get("mark"),
-        linestyle=DASHES[key.get("dash")],
-        label=key["name"],
-    )

@@ -1,11 +1,75 @@
-"""Markdown pages that are written by hand, except what stands between `<!-- begin NAME -->` and
-`<!-- end NAME -->`."""
+"""Markdown of tests and studies: tables, and how their numbers are written; and pages that are
+written by hand, except what stands between `<!-- begin NAME -->` and `<!-- end NAME -->`."""
 
 import re
 import textwrap
+from dataclasses import dataclass
 from importlib.util import find_spec
 
+NONE = "–"
 WIDTH = 120  # of the lines of pages
+
+
+@dataclass
+class Column:
+    head: str
+    cell: object = None  # item -> text, for rows_of
+    group: str = ""  # head of neighbouring columns
+    left: bool = False  # aligned left, as text is
+
+
+@dataclass
+class Table:
+    name: str
+    title: str
+    columns: list
+    rows: list  # of lists of texts; in a row shorter than the columns the last text spans the rest
+    note: str = ""
+
+    def markdown(self):
+        if not self.rows:
+            return (self.note or "Nothing of it was run.") + "\n"
+        heads = [f"{column.group} {column.head}".strip() for column in self.columns]
+        edges = ("---" if column.left else "---:" for column in self.columns)
+        lines = [line(heads), f"|{'|'.join(edges)}|"]
+        lines += [line(row + [""] * (len(heads) - len(row))) for row in self.rows]
+        return "\n".join(lines + (["", self.note] if self.note else [])) + "\n"
+
+
+def line(cells):
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def plain(heads, rows, note=""):
+    """A table of names and their figures: all columns but the first are aligned right."""
+    columns = [Column(head, left=nth == 0) for nth, head in enumerate(heads)]
+    return Table("", "", columns, rows, note)
+
+
+def rows_of(columns, items):
+    return [[column.cell(item) for column in columns] for item in items]
+
+
+def number(value, digits=3):
+    """So many significant digits, and all before the point."""
+    if value is None:
+        return NONE
+    if value == 0:
+        return "0"
+    whole = len(str(int(abs(value))))
+    return f"{value:,.{max(0, digits - whole)}f}"
+
+
+def fixed(value, decimals=0):
+    return NONE if value is None else f"{value:,.{decimals}f}"
+
+
+def percent(value):
+    return NONE if value is None else f"{value:.0%}"
+
+
+def ranged(middle, low, high, form=number):
+    return f"{form(middle)} ({form(low)} – {form(high)})"
 
 
 def can_draw():

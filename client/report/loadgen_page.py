@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Makes a page of what the load generator wrote with --json: of a run, of `loadgen policies`, or of
-several runs side by side.
+"""Makes a page of what the load generator wrote with --json: of a run, or of several runs side by
+side.
 
     build/bin/loadgen -c 50 -d 10s --json run.json
     client/report/loadgen_page.py run.json > run.html
     client/report/loadgen_page.py before.json after1.json,after2.json -o both.html
+    client/report/loadgen_page.py --hdr run.json
 
 Files with commas between are runs of one side, as for `loadgen compare`."""
 
 import argparse
 import json
+import math
 import shlex
 from bisect import bisect_left
 from collections import Counter
@@ -20,7 +22,7 @@ from statistics import median
 from figures import counted
 from report import chart, code, columns, line, listed, pre, render, section, table, text, values
 
-RUN, POLICIES = "exchange-loadgen/1", "exchange-loadgen-policies/1"
+FORMAT = "exchange-loadgen/1"
 STOLEN_MAX = 0.01  # of the CPU time: from here on the load generator warns too
 FINDINGS_SHOWN = 5
 SETTINGS = ("load", "workload", "server", "machine")
@@ -292,39 +294,6 @@ def response_times(title, sides):
     return distribution(title, *merged)
 
 
-def policies_page(found):
-    names, sides, placed = {}, [], {}
-    for cell in found["cells"]:
-        cores, policy, runs = cell["cores"], cell["policy"], cell["runs"]
-        why = f"not run: {cell['not_run']}" if cell["not_run"] else "not measured"
-        sides.append(([cores, policy], runs, why))
-        if runs:
-            names.setdefault(cores, {})[policy] = runs
-            keys = ("server_cpus", "client_cpus", "workers")
-            placed[str(cores)] = {key: cell[key] for key in keys}
-    curves = [
-        response_times(f"Response time, server on {counted(cores, 'CPU')}", of)
-        for cores, of in names.items()
-    ]
-    tables = [values("CPUs of the server", placed), values("Machine", found["machine"])]
-    run = next((runs[0] for _, runs, _ in sides if runs), {})
-    tables += [values(key.capitalize(), run[key]) for key in ("load", "workload") if run]
-    first, warnings = [one["text"] for one in found["answers"]], found["warnings"]
-    return {
-        "title": f"Thread policies on {found['machine']['cpu']}",
-        "about": f"{found['rounds']} rounds · {found['started']} · commit {found['commit']}",
-        "notices": notices(
-            (first, "good", "Which policy is first", first),
-            (warnings, "warn", "What limits these figures", warnings),
-        ),
-        "sections": [
-            figures(["#CPUs", "policy"], sides),
-            section("charts", "Charts", columns(*curves)),
-            section("setup", "Set-up", pre(shlex.join(found["command"])), columns(*tables)),
-        ],
-    }
-
-
 def comparison_page(sides):
     """`sides`: the runs of files, under their names with commas between."""
     doubts, every = [], []
@@ -362,20 +331,35 @@ def read(name):
         report = json.loads(Path(name).read_text())
     except ValueError:
         report = None
-    if at(report, "format") not in (RUN, POLICIES):
+    if at(report, "format") != FORMAT:
         raise ValueError(f"{name} is not a report of the load generator")
     return report
+
+
+def hdr_text(buckets):
+    """Percentiles in milliseconds, in the text format that HdrHistogram prints and its plotters
+    read; `buckets`: [[highest value in microseconds, number of values]]."""
+    total = sum(count for _, count in buckets)
+    mean = sum(value * count for value, count in buckets) / max(total, 1)
+    variance = sum(count * (value - mean) ** 2 for value, count in buckets) / max(total, 1)
+    lines, seen = [f"{'Value':>12} {'Percentile':>14} {'TotalCount':>10} 1/(1-Percentile)", ""], 0
+    for value, count in buckets:
+        seen += count
+        rest = f" {total / (total - seen):14.2f}" if seen < total else ""
+        lines.append(f"{value / 1e3:12.3f} {seen / total:14.12f} {seen:10}{rest}")
+    greatest = buckets[-1][0] if buckets else 0
+    lines += [
+        f"#[Mean    = {mean / 1e3:12.3f}, StdDeviation   = {math.sqrt(variance) / 1e3:12.3f}]",
+        f"#[Max     = {greatest / 1e3:12.3f}, Total count    = {total:12}]",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def page(arguments):
     """`arguments`: names of files; several of one side with commas between."""
     sides = {one: list(map(read, one.split(","))) for one in arguments}
     (first, *more), *others = sides.values()
-    if not more and not others:
-        return run_page(first) if first["format"] == RUN else policies_page(first)
-    if any(report["format"] == POLICIES for side in sides.values() for report in side):
-        raise ValueError("a report of policies has a page of its own")
-    return comparison_page(sides)
+    return comparison_page(sides) if more or others else run_page(first)
 
 
 def main():
@@ -383,9 +367,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=keep)
     parser.add_argument("reports", nargs="+", metavar="REPORT.json")
     parser.add_argument("-o", "--output", help="file of the page (default: stdout)")
+    hdr = "percentiles of the response times of one run, as text for HdrHistogram's plotter"
+    parser.add_argument("--hdr", action="store_true", help=hdr)
     chosen = parser.parse_args()
     try:
-        made = render(page(chosen.reports))
+        if chosen.hdr:
+            (name,) = chosen.reports
+            made = hdr_text(read(name)["result"]["response_histogram"])
+        else:
+            made = render(page(chosen.reports))
         if chosen.output:
             Path(chosen.output).write_text(made)
         else:

@@ -4,6 +4,7 @@ import hashlib
 import os
 import platform
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -11,29 +12,31 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def first_line(command, cwd=None):
+def build(*targets, with_report=True):
+    """Installs what is missing, and builds these programs into build/bin. What the steps print goes
+    to stderr."""
+    needs = ["--test", "--report"] if with_report else ["--test"]
+    configure = ["cmake", "--preset", "release", "-DEXCHANGE_TESTS=ON"]
+    make = ["cmake", "--build", "build", "--target", *targets]
+    for command in (*([ROOT / "install-dependencies.sh", one] for one in needs), configure, make):
+        done = subprocess.run(command, cwd=ROOT, stdout=sys.stderr)
+        if done.returncode:
+            sys.exit(done.returncode)
+
+
+def first_line(command):
+    """What a command prints; empty if it fails. It runs in the root of the tree."""
+    options = {"capture_output": True, "text": True, "errors": "replace", "timeout": 30}
     try:
-        done = subprocess.run(
-            command,
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=30,
-            check=False,
-        )
+        done = subprocess.run(command, cwd=ROOT, **options)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout else ""
 
 
 def commit():
-    return (
-        first_line(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"], cwd=ROOT
-        )
-        or "unknown"
-    )
+    command = "git describe --always --dirty --abbrev=12 --exclude=*"
+    return first_line(command.split()) or "unknown"
 
 
 def fingerprint(binaries):
@@ -45,17 +48,7 @@ def fingerprint(binaries):
 
 
 def filesystem_of(folder):
-    best = ("", "unknown")
-    try:
-        for line in Path("/proc/mounts").read_text().splitlines():
-            _, where, kind, *_ = line.split()
-            if (str(folder) + "/").startswith(where.rstrip("/") + "/") and len(where) >= len(
-                best[0]
-            ):
-                best = (where, kind)
-    except OSError:
-        pass
-    return best[1]
+    return first_line(["findmnt", "-n", "-o", "FSTYPE", "--target", folder]) or "unknown"
 
 
 def processor():

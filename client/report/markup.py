@@ -4,7 +4,7 @@
 
 MODEL    {title: TEXT, about?: TEXT, notices?: [NOTICE], cards?: [CARD], sections?: [SECTION]}
 NOTICE   {kind: "good" | "warn" | "bad", text: TEXT, details?: [TEXT]}
-CARD     {title: TEXT, figure: TEXT, facts?: [[TEXT, TEXT]], bad?: bool}
+CARD     {title: TEXT, figure: TEXT, facts?: [[TEXT, TEXT]]}
 SECTION  {id, title: TEXT, blocks: [BLOCK]}; a section without blocks is left out
 TEXT     a string; a number, shown rounded: to three significant figures, or from 100 on to a whole
          number; None, shown as a dash; {text: TEXT, kind?: "strong" | "good" | "bad" | "code",
@@ -21,9 +21,9 @@ BLOCK    {type: "text", text: TEXT}
              A table of settings or facts, one a line. The end of a key is the unit: timeout_s,
              memory_bytes, rate_per_s.
          {type: "chart", x: AXIS, y: AXIS, positions: [number], lines: [LINE], title?, note?: TEXT,
-          shade_to?: number, limit?: {value, name}}
-             positions: on x, ascending. shade_to: on x, shaded up to here, the warm-up.
-             limit: a level on y. Without scripts a table shows its figures.
+          shade_to?: number}
+             positions: on x, ascending. shade_to: on x, shaded up to here, the warm-up. Without
+             scripts a table shows its figures.
          {type: "details", title: TEXT, blocks: [BLOCK]}, folded
          {type: "columns", blocks: [BLOCK]}, side by side where the window is wide enough
 CELL     TEXT, or {bar: [from, to], text?: TEXT}: a bar over these shares of the cell's width, from
@@ -32,7 +32,7 @@ AXIS     {name, unit?, scale?: "linear" | "log" | "percentile"}
          log: what is not above 0 is a gap. percentile: for x; shares from 0.5 to 0.99999, by the
          logarithm of 1 / (1 - share).
 LINE     {name, values: [number], color: "blue" | "orange" | "red" | "green" | "violet" | "grey",
-          look?: "line" | "dashed" | "dots" | "crosses"}
+          look?: "line" | "dashed"}
 """
 
 import json
@@ -112,7 +112,7 @@ def card(one):
     facts = "".join(
         f"<dt>{text(name)}</dt><dd>{text(value)}</dd>" for name, value in one.get("facts", [])
     )
-    figure = f'<div class="figure{" bad" * bool(one.get("bad"))}">{text(one["figure"])}</div>'
+    figure = f'<div class="figure">{text(one["figure"])}</div>'
     return f'<div class="card"><h3>{text(one["title"])}</h3>{figure}<dl>{facts}</dl></div>'
 
 

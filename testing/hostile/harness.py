@@ -1,7 +1,7 @@
 """A server among hostile peers: starts attacks, drives good clients through loadgen, reads the
 state of the server.
 
-Used by tests/ (short) and by run (full)."""
+Used by tests/ (short), by run (full), and by testing/judges/run."""
 
 import contextlib
 import http.client
@@ -86,24 +86,26 @@ def make_symbols(server, count):
 
 
 class HealthChecks:
-    """/healthz and /readyz, each on a connection of its own, again and again inside the block; then
+    """Reads the paths, each on a connection of its own, again and again inside the block; then
     worst_s has the longest time that one took, and failures how many were not 200."""
 
-    def __init__(self, port, pause_s=0.02):
-        self.port, self.pause_s = port, pause_s
+    def __init__(self, port, pause_s=0.02, source="127.0.0.1", paths=("/healthz", "/readyz")):
+        self.port, self.pause_s, self.source, self.paths = port, pause_s, source, paths
         self.worst_s, self.checks, self.failures = 0.0, 0, 0
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self.run)
 
     def run(self):
         while not self.stopping.wait(self.pause_s):
-            for path in ("/healthz", "/readyz"):
+            for path in self.paths:
                 began = time.monotonic()
                 try:
-                    connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-                    connection.request("GET", path)
-                    failed = connection.getresponse().status != 200
-                    connection.close()
+                    client = http.client.HTTPConnection(
+                        "127.0.0.1", self.port, 10, (self.source, 0)
+                    )
+                    client.request("GET", path)
+                    failed = client.getresponse().status != 200
+                    client.close()
                 except OSError:
                     failed = True
                 self.checks += 1

@@ -111,4 +111,4 @@ def run_with(python, script, *arguments):
 
 def random_messages(python, server, seed, count):
     """To the WebSocket, likewise; `count` of each kind."""
-    return run_with(python, "random_messages.py", server.address, str(seed), str(count))
+    return run_with(python, "descriptions.py", server.address, "random", str(seed), str(count))

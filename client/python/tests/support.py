@@ -1,7 +1,11 @@
-"""A server that answers what a test says, and the package without installing it."""
+"""Servers, the real one and some that answer what a test says; and the package without installing
+it."""
 
 import asyncio
+import inspect
+import os
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -16,26 +20,94 @@ try:
     import websockets
 except ImportError:
     websockets = None
-from exchange_client import Exchange
-from exchange_server import ExchangeServer
+from exchange_client import Exchange, Refused
+from exchange_server import BIN, ExchangeServer, wait_until
 
 needs_websockets = unittest.skipUnless(
     websockets, "no websockets here (Debian: python3-websockets)"
 )
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "client/python/src"), "PYTHONUNBUFFERED": "1"}
+PYTHON = {"env": ENVIRONMENT, "text": True}
 
 
-class Served(unittest.TestCase):
+def run_python(*words, **options):
+    """A program that uses the package, to its end."""
+    command, options = [sys.executable, *map(str, words)], PYTHON | options
+    return subprocess.run(command, capture_output=True, check=False, **options)
+
+
+def wait_for(wanted, read):
+    """Until the HTTP port shows it."""
+
+    def is_shown():
+        try:
+            return read() == wanted
+        except Refused:
+            return False
+
+    wait_until(is_shown, f"{wanted}")
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def assert_refused(self, code, act, *arguments, **named):
+        with self.subTest(code, act=act), self.assertRaises(Refused) as raised:
+            act(*arguments, **named)
+        self.assertEqual(code, raised.exception.code)
+
+    def in_child(self, action):
+        """Runs it in a child, and fails if it raises there."""
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                action()
+                status = 0
+            finally:
+                os._exit(status)
+        self.assertEqual(0, os.waitpid(child, 0)[1])
+
+    def assert_each_raises(self, error, *acts):
+        for act in acts:
+            with self.subTest(inspect.getsource(act)), self.assertRaises(error):
+                act()
+
+
+class InFolder(Case):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+
+class Served(InFolder):
     """With a server of its own, on a store that is kept when it is killed."""
 
     arguments = ()
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.server = ExchangeServer(*self.arguments, store=f"sqlite:{folder.name}/x.db").start()
+        super().setUp()
+        self.store = self.folder / "exchange.db"
+        self.server = ExchangeServer(*self.arguments, store=f"sqlite:{self.store}").start()
         self.addCleanup(lambda: self.server.close())
         self.address = f"127.0.0.1:{self.server.port}"
         self.http = f"127.0.0.1:{self.server.http_port}"
+
+    def client(self, account=None, **options):
+        """Until the end of the test."""
+        exchange = Exchange(self.address, account, **{"http": self.http, **options})
+        self.addCleanup(exchange.close)
+        return exchange
+
+    def start_bots(self, symbols):
+        bots = subprocess.Popen(
+            [BIN / "demo-bots", "--http", self.http, "--rate", "400", "--symbols", symbols],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.addCleanup(bots.wait)
+        self.addCleanup(bots.terminate)
 
     def fund(self):
         with Exchange(self.address) as exchange:

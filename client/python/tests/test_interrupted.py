@@ -17,7 +17,7 @@ import support
 from exchange_client import AsyncExchange, ConnectionFailed, Exchange, ExchangeError, InDoubt
 from exchange_client.protocol import ReplyReader
 from exchange_client.servers import References
-from support import ROOT, FakeServer
+from support import Case, FakeServer
 
 
 class Interruption(BaseException):
@@ -256,19 +256,7 @@ class Asynchronous(unittest.TestCase):
 
 
 @unittest.skipUnless(hasattr(os, "fork"), "no fork here")
-class Forks(unittest.TestCase):
-    def in_child(self, action):
-        """Runs it in a child, and fails if it raises there."""
-        child = os.fork()
-        if not child:
-            status = 1
-            try:
-                action()
-                status = 0
-            finally:
-                os._exit(status)
-        self.assertEqual(0, os.waitpid(child, 0)[1])
-
+class Forks(Case):
     def test_the_child_has_a_connection_of_its_own(self):
         with FakeServer(opened) as server, Exchange(server.address, 1) as exchange:
             exchange.buy("S", 5, 1)
@@ -333,7 +321,3 @@ class Forks(unittest.TestCase):
         self.assertNotEqual(references.make(), os.read(reading, 100).decode())
         os.close(reading)
         os.close(writing)
-
-
-if __name__ == "__main__":
-    unittest.main()

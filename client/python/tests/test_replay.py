@@ -1,55 +1,21 @@
-"""exchange-replay: each format there and back, and whole tapes into the real server."""
+"""exchange-replay: the requests of a tape, and whole tapes into the real server."""
 
 import contextlib
-import io
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
-import unittest
 from pathlib import Path
 from unittest.mock import patch
 
 import support
-from exchange_client import Exchange
-from exchange_replay import binance, itch, journal, lobster, others, sample
-from exchange_replay.cli import main
-from exchange_replay.tape import (
-    ONE,
-    SECOND,
-    Add,
-    BadTape,
-    Delete,
-    Execute,
-    Note,
-    Place,
-    Replace,
-    Skipped,
-    symbol_name,
-    text,
-    units,
-)
+from exchange_replay import binance, itch, journal, lobster
+from exchange_replay.report import Report
+from exchange_replay.tape import ONE, Add, BadTape, Execute, Replace
 from exchange_server import OPERATOR_KEY, ExchangeServer, run_loadgen, wait_until
-
-try:
-    import itch.messages as itchfeed
-except ImportError:
-    itchfeed = None
-needs_itchfeed = unittest.skipUnless(itchfeed, "no itchfeed here (pip install itchfeed)")
-
-ALL = frozenset()
-START = 34_200 * SECOND
-MESSAGES = 2000
-
-
-def market(*symbols, messages=MESSAGES):
-    return list(sample.Market(list(symbols), 7, START, 1000).events(messages))
-
-
-def read(form, path, wanted=ALL):
-    return form.read(Place(path), wanted)
+from support import PYTHON, FakeServer, InFolder, Served
+from test_tapes import MESSAGES, START, framed, market, read, run
 
 
 def trades_of(events):
@@ -65,130 +31,19 @@ def trades_of(events):
     return found
 
 
-def run(*words):
-    """Exit status, stdout, stderr."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main([str(word) for word in words])
-    return status, out.getvalue(), err.getvalue()
+def ports_of(server):
+    """As options."""
+    return "--connect", f"127.0.0.1:{server.port}", "--http", f"127.0.0.1:{server.http_port}"
 
 
-class InFolder(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
-    def lobster(self, *lines, name="ABC_message.csv"):
-        path = self.folder / name
+class Tapes(InFolder):
+    def lobster(self, *lines):
+        path = self.folder / "ABC_message.csv"
         path.write_text("".join(f"{line}\n" for line in lines))
         return path
 
 
-class Formats(InFolder):
-    def test_itch_is_read_as_it_was_written(self):
-        events = market("AAPL", "BRKB")
-        path = self.folder / "day.itch"
-        itch.write(path, events)
-        self.assertEqual(list(read(itch, path)), events)
-        some = [event for event in events if event.symbol == "BRKB"]
-        self.assertEqual(list(read(itch, path, frozenset(["BRKB"]))), some)
-
-    def test_what_is_cut_off_or_damaged_in_itch_is_named_with_its_byte(self):
-        path = self.folder / "day.itch"
-        itch.write(path, market("AAPL", messages=2))
-        whole = path.read_bytes()
-        path.write_bytes(whole[:-1])
-        with self.assertRaisesRegex(BadTape, f"{path}: byte 38: the file ends inside a message"):
-            list(read(itch, path))
-        path.write_bytes(whole[:38] + bytes([0, 2]) + b"A?")
-        with self.assertRaisesRegex(BadTape, f"{path}: byte 38: a message A of 2 bytes, not 36"):
-            list(read(itch, path))
-
-    def test_messages_of_itch_that_are_not_of_orders_are_left_out_or_noted(self):
-        path = self.folder / "day.itch"
-        itch.write(path, market("AAPL", messages=2))
-        order = path.read_bytes()[2:38]
-        broken = b"B" + order[1:11] + bytes(8)
-        unknown = b"?" + order[1:30]
-        end = b"S" + order[1:11] + b"C"
-        frames = [len(one).to_bytes(2, "big") + one for one in (order, b"", unknown, broken, end)]
-        path.write_bytes(b"".join(frames))
-        self.assertEqual(
-            [type(event) for event in read(itch, path)], [Add, Note, Note], "the end is the last"
-        )
-        status, out, _ = run("itch", path, "--dry-run", "--accounts", 7)
-        self.assertEqual((status, len(out.splitlines())), (0, 3))
-
-    @needs_itchfeed
-    def test_itch_has_the_sizes_of_another_reader(self):
-        sizes = {kind: one.message_size for kind, one in itchfeed.messages.items()}
-        self.assertEqual(sizes, itch.SIZES)
-
-    def test_lobster_has_a_deletion_and_a_new_order_for_a_replace(self):
-        events, sides = [], {}
-        for event in market("AAPL"):
-            if isinstance(event, Replace):
-                buy = sides[event.order]
-                events.append(Delete(event.time, "AAPL", event.order))
-                event = Add(event.time, "AAPL", event.becomes, buy, event.shares, event.price)
-            if isinstance(event, Add):
-                sides[event.order] = event.buy
-            events.append(event)
-        path = self.folder / "AAPL_2026-11-26_34200000_57600000_message_10.csv"
-        lobster.write(path, events)
-        found = []
-        for event in read(lobster, path):
-            if isinstance(event, Execute):  # LOBSTER repeats what the order has
-                event.price, event.buy = 0, False
-            found.append(event)
-        self.assertEqual(found, events)
-        self.assertEqual(list(read(lobster, path, frozenset(["MSFT"]))), [])
-
-    def test_hidden_trades_auctions_and_halts_of_lobster_are_not_of_the_book(self):
-        path = self.lobster(
-            "34200.1,5,0,10,1000000,1", "34200.2,6,-1,10,1000000,-1", "34200.3,7,0,0,-1,-1"
-        )
-        self.assertEqual([type(event) for event in read(lobster, path)], [Skipped, Skipped])
-
-    def test_a_bad_line_is_named(self):
-        good = "34200.1,1,1,10,1000000,1"
-        for bad in (
-            "34200.1,1",
-            "x,1,1,10,1000000,1",
-            "1,9,1,10,5,1",
-            "1,1,1,0,5,1",
-            "1,1,1,1,5,2",
-        ):
-            path = self.lobster(good, bad)
-            with self.assertRaisesRegex(BadTape, f"ABC_message.csv:2: .*: .{bad}"):
-                list(read(lobster, path))
-
-    def test_binance_is_read_as_it_was_written(self):
-        for write, make, name in (
-            (binance.write_trades, sample.trades, "BTCUSDT-trades-2026-11-26.csv"),
-            (binance.write_quotes, sample.quotes, "BTCUSDT-bookTicker-2026-11-26.csv"),
-        ):
-            path = self.folder / name
-            random = [
-                sample.Market(["BTCUSDT"], 7, START + 20_000 * 86_400 * SECOND, 1000) for _ in "12"
-            ]
-            write(path, make(random[0], MESSAGES))
-            self.assertEqual(list(read(binance, path)), list(make(random[1], MESSAGES)))
-
-    def test_binance_files_may_have_a_header_milliseconds_and_aggregated_trades(self):
-        path = self.folder / "BTCUSDT-aggTrades-2024-01-01.csv"
-        path.write_text(
-            "agg_trade_id,price,quantity,first_trade_id,last_trade_id,transact_time,"
-            "is_buyer_maker\n"
-            "1,42283.58000000,0.02,5,6,1704067200123,true\n"
-        )
-        (trade,) = read(binance, path)
-        self.assertEqual((trade.time, trade.buy), (1704067200123 * 10**6, False))
-        self.assertEqual((trade.price, trade.shares), (units("42283.58"), units("0.02")))
-
+class Journals(InFolder):
     @staticmethod
     def make_tables(path):
         with contextlib.closing(sqlite3.connect(path)) as tables:
@@ -225,16 +80,8 @@ class Formats(InFolder):
             with self.assertRaisesRegex(BadTape, r"\Ax\.db: bad sqlite:x\.db\s*\Z"):
                 next(found)
 
-    def test_numbers_and_symbols_are_those_of_the_exchange(self):
-        for number in ("0", "1", "0.00000001", "42283.58", "92233720367"):
-            self.assertEqual(text(units(number)), number)
-        for bad in ("", "x", "-1", "0.000000001", "inf", "nan"):
-            with self.assertRaises(ValueError):
-                units(bad)
-        self.assertEqual([symbol_name("AAPL"), symbol_name("BRK.A")], ["AAPL", "BRKx2EA"])
 
-
-class DryRuns(InFolder):
+class DryRuns(Tapes):
     def requests(self, *lines):
         path = self.lobster(*lines)
         status, out, _ = run("lobster", path, "--dry-run", "--accounts", "7")
@@ -278,15 +125,13 @@ class DryRuns(InFolder):
         self.assertIn('<cancel ref="m1"/>', found[4])
 
 
-class Replays(InFolder):
+class Replays(Tapes):
     def replay(self, *words, status=0):
         """The report of a replay, and the executions in the server's tables as (symbol, price,
         shares)."""
         store = f"sqlite:{self.folder}/exchange.db"
         with ExchangeServer("--keep-journal", store=store) as server:
-            address = f"127.0.0.1:{server.port}"
-            http = f"127.0.0.1:{server.http_port}"
-            found, out, err = run(*words, "--connect", address, "--http", http)
+            found, out, err = run(*words, *ports_of(server))
             self.assertEqual(found, status, err)
             server.stop()
         return out, self.executions("exchange.db")
@@ -339,12 +184,12 @@ class Replays(InFolder):
         store = f"sqlite:{self.folder}/first.db"
         mix = "order=50,cancel=10,replace=10,ioc=5,fok=5,post=5,market=5,stp=5,cancel_all=1"
         with ExchangeServer("--keep-journal", store=store) as server:
-            with Exchange(f"127.0.0.1:{server.port}") as operator:
+            with support.Exchange(f"127.0.0.1:{server.port}") as operator:
                 operator.create_symbol("OTHER")
                 operator.set_instrument("OTHER", tick="0.05", order_max=9, trading="halted")
             options = "--requests 20000 --clients 4 --symbols 3 --accounts 4 --pipeline 8"
             address = f"127.0.0.1:{server.port}"
-            status, output = run_loadgen(f"--connect {address} {options} --mix {mix}")
+            status, output = run_loadgen(f"--connect {address} {options} --workload {mix}")
             self.assertEqual(status, 0, output)
             server.stop()
         wanted = self.executions("first.db", may_be_open=True)
@@ -367,17 +212,16 @@ class Replays(InFolder):
             (self.folder / "exchange.db").unlink()
             (self.folder / "exchange.db.journal").unlink()
 
-    def test_the_report_counts_broken_trades_and_unknown_messages_of_itch(self):
+    def test_messages_of_itch_that_are_not_of_orders_are_left_out_or_counted(self):
         path = self.folder / "day.itch"
         add = Add(START, "ABC", "1", True, 100 * ONE, 100 * ONE)
         itch.write(path, [add, Execute(START + 1, "ABC", "1", 100 * ONE)])
         header = path.read_bytes()[3:13]
-        more = [b"B" + header + bytes(8), b"?" + header, b"?" + header]
-        path.write_bytes(
-            path.read_bytes() + b"".join(len(one).to_bytes(2, "big") + one for one in more)
-        )
+        broken, unknown, end = b"B" + header + bytes(8), b"?" + header, b"S" + header + b"C"
+        path.write_bytes(path.read_bytes() + framed(b"", broken, unknown, unknown, end))
         report, found = self.replay("itch", path, "--speed", 0)
         self.assertEqual(len(found), 1)
+        self.assertIn("played: 2 messages", report)
         self.assertIn("trades that were broken later, not undone: 1\n", report)
         self.assertIn("messages of unknown types, not played: 2\n", report)
 
@@ -404,7 +248,7 @@ class Replays(InFolder):
         self.assertIn("failed: 2 messages", report)
 
 
-class Replies(InFolder):
+class Replies(Tapes):
     def test_what_is_not_a_reply_is_one_sentence(self):
         created = "<results><created/><created/></results>"
         for reply, problem in (
@@ -414,7 +258,7 @@ class Replies(InFolder):
             ("<results><opened/></results>", "KeyError('id') in b'<opened />'"),
         ):
             answers = [created, reply]
-            with support.FakeServer(
+            with FakeServer(
                 lambda _, number, answers=answers: answers[number - 1].encode()
             ) as server, self.subTest(reply=reply):
                 path = self.lobster("34200.0,1,1,100,1000000,1")
@@ -425,41 +269,27 @@ class Replies(InFolder):
                 self.assertIn("failed: 1 messages", report)
 
 
-class WithBots(InFolder):
+class WithBots(Tapes, Served):
     def setUp(self):
         super().setUp()
-        self.store = self.folder / "exchange.db"
-        self.server = ExchangeServer(store=f"sqlite:{self.store}").start()
-        self.addCleanup(self.server.close)
-        self.address = f"127.0.0.1:{self.server.port}"
-        self.http = f"127.0.0.1:{self.server.http_port}"
-        self.bot = Exchange(self.address, account=1)
-        self.addCleanup(self.bot.close)
+        self.bot = self.client(1)
         self.bot.create_account(1, balance=10**9)
         self.bot.create_symbol("ABC", {1: 1000})
 
-    def start(self, path, *words):
-        replay = [
-            sys.executable,
-            "-m",
-            "exchange_replay",
-            "lobster",
-            path,
-            "--connect",
-            self.address,
-            "--http",
-            self.http,
-        ]
-        environment = os.environ | {"PYTHONPATH": str(support.ROOT / "client/python/src")}
+    def start(self, path):
+        command = [sys.executable, "-m", "exchange_replay", "lobster", path, *ports_of(self.server)]
         process = subprocess.Popen(
-            [*replay, *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **PYTHON
         )
         self.addCleanup(process.wait)
         return process
+
+    def play(self, *lines, options=()):
+        """The report."""
+        path = self.lobster(*lines)
+        status, report, err = run("lobster", path, *ports_of(self.server), *options)
+        self.assertEqual((status, err), (0, ""))
+        return report
 
     def take(self, shares):
         """Sells to the tape as soon as it bids."""
@@ -518,12 +348,11 @@ class WithBots(InFolder):
         with contextlib.closing(sqlite3.connect(self.store)) as tables:
             self.assertEqual(tables.execute(query).fetchone(), (20,))
 
+    TRADE = "34200.0,1,1,100,1000000,1", "34200.0,4,1,100,1000000,1"
+
     def test_without_the_http_port_the_report_has_lower_bounds(self):
         self.bot.buy("ABC", 60, 101)
-        path = self.lobster("34200.0,1,1,100,1000000,1", "34200.0,4,1,100,1000000,1")
-        words = ("lobster", path, "--connect", self.address, "--http", self.address)
-        status, report, _ = run(*words)
-        self.assertEqual(status, 0)
+        report = self.play(*self.TRADE, options=("--http", self.address))
         self.assertIn("executed at least 0 shares of 0 orders of the tape, and traded at", report)
         self.assertIn(
             "at least 60 shares in 1 of its executions; exact figures need --http", report
@@ -531,18 +360,13 @@ class WithBots(InFolder):
 
     def test_the_report_says_where_other_accounts_had_a_better_price(self):
         self.bot.buy("ABC", 60, 101)
-        path = self.lobster("34200.0,1,1,100,1000000,1", "34200.0,4,1,100,1000000,1")
-        words = ("lobster", path, "--connect", self.address, "--http", self.http)
-        status, report, _ = run(*words)
-        self.assertEqual(status, 0)
+        report = self.play(*self.TRADE)
         self.assertIn("trades: 1 of the tape, 0 the same, 1 other price\n", report)
         self.assertIn("1 other price: an order of another account had a better price", report)
         self.assertIn("and traded 60 shares in 1 of its executions; 1 orders ended", report)
 
     def test_the_report_has_the_codes_of_refusals(self):
-        path = self.lobster("34200.0,1,1,100,1000000,1", "34200.0,4,1,100,1000000,1")
-        status, report, _ = run("lobster", path, "--connect", self.address, "--cash", 5)
-        self.assertEqual(status, 0)
+        report = self.play(*self.TRADE, options=("--cash", 5))
         self.assertIn("1 missing: its resting order was refused: insufficient_funds", report)
         self.assertIn("refused: 1 order: insufficient_funds\n", report)
 
@@ -559,36 +383,27 @@ class WithBots(InFolder):
         self.assertEqual(self.bot.query(order).executed, 0)
 
     def test_an_interrupt_while_fills_are_read_leaves_the_report(self):
-        path = self.lobster("34200.0,1,1,100,1000000,1")
-        with patch.object(others, "read", side_effect=KeyboardInterrupt):
-            status, report, err = run("lobster", path, "--connect", self.address)
-        self.assertEqual((status, err), (0, ""))
+        with patch.object(Report, "read_others", side_effect=KeyboardInterrupt):
+            report = self.play(self.TRADE[0])
         self.assertIn("played: 1 messages", report)
         self.assertIn("exact figures need --http: interrupted", report)
 
     def test_accounts_that_exist_are_not_used(self):
-        path = self.lobster("34200.0,1,1,100,1000000,1")
-        words = ("lobster", path, "--connect", self.address, "--accounts", 77, "--speed", 0)
-        self.assertEqual(run(*words)[0], 0)
-        status, _, err = run(*words)
+        options = ("--accounts", 77, "--speed", 0)
+        self.play(self.TRADE[0], options=options)
+        path = self.lobster(self.TRADE[0])
+        status, _, err = run("lobster", path, *ports_of(self.server), *options)
         self.assertEqual(status, 1)
         self.assertIn("account 770001 was not created: account_exists; choose another", err)
 
-    def test_with_keys(self):
-        with ExchangeServer("--auth") as server:
-            path = self.lobster("34200.0,1,1,100,1000000,1", "34200.0,4,1,100,1000000,1")
-            key = ("--operator-key", OPERATOR_KEY)
-            ports = (
-                "--connect",
-                f"127.0.0.1:{server.port}",
-                "--http",
-                f"127.0.0.1:{server.http_port}",
-            )
-            status, report, err = run("lobster", path, *ports, *key, "--speed", 0)
-            self.assertEqual(status, 0, err)
-            self.assertIn("trades: 1 of the tape, 1 the same\n", report)
-            self.assertIn("other accounts: executed 0 shares of 0 orders", report)
 
+class WithKeys(Tapes, Served):
+    arguments = ("--auth",)
 
-if __name__ == "__main__":
-    unittest.main()
+    def test_accounts_get_keys(self):
+        path = self.lobster(*WithBots.TRADE)
+        options = (*ports_of(self.server), "--operator-key", OPERATOR_KEY, "--speed", 0)
+        status, report, err = run("lobster", path, *options)
+        self.assertEqual(status, 0, err)
+        self.assertIn("trades: 1 of the tape, 1 the same\n", report)
+        self.assertIn("other accounts: executed 0 shares of 0 orders", report)

@@ -1,25 +1,49 @@
-"""Tables, figures and charts of reports."""
+"""Pages, tables, figures and charts of reports."""
 
 import json
 import unittest
-from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from xml.etree import ElementTree
 
 import figures
 import markup
+from documents import Column, Table, can_draw, fill, write_page
 from report import chart, line, section, table, values
-from report_tables import Column, Table, rows_of
+
+
+class Documents(unittest.TestCase):
+    def test_only_what_stands_between_markers_is_replaced(self):
+        text = "a\n<!-- begin x -->\nold\n<!-- end x -->\nb\n"
+        self.assertEqual(
+            fill(text, {"x": "new\n"}), "a\n<!-- begin x -->\nnew\n<!-- end x -->\nb\n"
+        )
+        self.assertEqual(fill(fill(text, {"x": "1"}), {"x": "2"}), fill(text, {"x": "2"}))
+
+    def test_long_lines_are_wrapped_but_not_those_of_tables_and_code(self):
+        words = " ".join(["word"] * 30)
+        made = f"{words}\n\n- {words}\n\n| {words} |\n\n```text\n{words}\n```"
+        text = fill("<!-- begin x -->\n<!-- end x -->\n", {"x": made})
+        first, rest = " ".join(["word"] * 24), " ".join(["word"] * 6)
+        item = f"- {' '.join(['word'] * 23)}\n  {' '.join(['word'] * 7)}"
+        lines = f"{first}\n{rest}\n\n{item}\n\n| {words} |\n\n```text\n{words}\n```"
+        self.assertEqual(text, f"<!-- begin x -->\n{lines}\n<!-- end x -->\n")
+
+    def test_each_study_replaces_its_own_blocks(self):
+        text = "<!-- begin x -->\n1\n<!-- end x -->\n<!-- begin a/x -->\n2\n<!-- end a/x -->\n"
+        self.assertEqual(fill(text, {"x": "3"}), text.replace("1", "3"))
+        self.assertEqual(fill(text, {"x": "3"}, "a/"), text.replace("2", "3"))
+
+    def test_unknown_and_unclosed_blocks_are_errors(self):
+        for text in ("<!-- begin y -->\n<!-- end y -->\n", "<!-- begin x -->\n"):
+            with self.assertRaises(SystemExit):
+                fill(text, {"x": ""})
 
 
 class Tables(unittest.TestCase):
     def test_markdown_escapes_bars_and_pads_short_rows(self):
         table = Table("x", "X", [Column("a", left=True), Column("b")], [["1", "2"], ["a|b"]], "")
         self.assertIn("| 1 | 2 |\n| a\\|b |  |\n", table.markdown())
-
-    def test_columns_make_rows_of_items_and_a_text_may_span_them(self):
-        columns = [Column("n", str), Column("square", lambda n: str(n * n))]
-        rows = rows_of(columns, [2, 3], 1, lambda n: "odd" if n % 2 else None)
-        self.assertEqual(rows, [["2", "4"], ["3", "odd"]])
 
 
 class Figures(unittest.TestCase):
@@ -55,10 +79,7 @@ class Markup(unittest.TestCase):
             self.assertIn(part, made)
 
 
-@unittest.skipUnless(
-    find_spec("matplotlib") and find_spec("scour"),
-    "no charts: install-dependencies.sh --report installs what they need",
-)
+@unittest.skipUnless(can_draw(), "no charts: install-dependencies.sh --report")
 class Charts(unittest.TestCase):
     def svg(self, lines):
         import charts
@@ -84,3 +105,15 @@ class Charts(unittest.TestCase):
     def test_the_same_chart_gives_the_same_bytes(self):
         lines = [{"name": "mutex", "points": [[1, 20, 15, 25], [64, 200, 150, 900]]}]
         self.assertEqual(self.svg(lines), self.svg(lines))
+
+    def test_the_charts_that_a_page_shows_are_drawn_and_no_other_stays(self):
+        line = {"name": "a", "points": [[1, 2], [2, 3]]}
+        chart = {"size": [4, 3], "panels": [[{"title": "t", "lines": [line]}]], "x": {}, "y": {}}
+        with TemporaryDirectory() as folder:
+            page = Path(folder) / "page.md"
+            for shown in ("old", "new"):
+                text = f"![c](page/{shown}.svg)"
+                write_page(page, text, {"old": chart, "new": chart})
+                self.assertEqual(page.read_text(), text)
+                drawn = [file.name for file in page.with_suffix("").iterdir()]
+                self.assertEqual(drawn, [f"{shown}.svg"])

@@ -9,9 +9,18 @@ from ._described import AccountSettings, Rules, Terms
 from .asynchronous import AsyncExchange
 from .errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
 from .events import AccountEvent, AccountSnapshot, account_events
-from .http_port import Account, Fill, Leaderboard, OpenOrder, Position, Round, Standing
+from .http_port import (
+    Account,
+    Fill,
+    Leaderboard,
+    OpenOrder,
+    Performance,
+    Position,
+    Round,
+    Standing,
+    performance,
+)
 from .market import Book, Level, MarketUpdate, Trade, market_data
-from .performance import Performance, performance
 from .protocol import MARKET, Auction, Execution, Market, Order, Status
 from .sync import Connection, Exchange, Pending, Pipeline
 

@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
 from itertools import islice
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, SupportsIndex, TypeVar, overload
 
 from . import client, protocol
@@ -139,12 +138,7 @@ class AsyncExchange(Requests, Client):
     async def __aenter__(self) -> AsyncExchange:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:

@@ -22,10 +22,9 @@ from typing import (
 from . import protocol
 from ._described import AccountSettings, Number, Role, Rules, Terms, Trading
 from .events import AccountEvent, AccountSnapshot, account_events
-from .http_port import Account, Fill, HttpPort, Leaderboard, OpenOrder
+from .http_port import Account, Fill, HttpPort, Leaderboard, OpenOrder, Performance
+from .http_port import performance as of_fills
 from .market import Book
-from .performance import Performance
-from .performance import performance as of_fills
 from .protocol import (
     AccountId,
     Auction,

@@ -11,15 +11,13 @@ from decimal import Decimal
 from typing import Any, SupportsIndex, TypeAlias
 
 from .errors import BadReply, Refused
-from .http_port import OpenOrder, Position, open_order, position
-from .market import time_of
+from .http_port import OpenOrder, Position, open_order
+from .market import build, time_of
 from .protocol import AccountId, account_id, integer
 from .servers import Tls
 from .web_socket import RETRY_S, WebSocket, follow
 
 TRY_ANOTHER_SERVER = ("service_unavailable", "key_unchecked")  # or the same one later
-_WORDS = ("order", "ref", "symbol", "side", "execution", "role", "reason")
-_NUMBERS = ("shares", "limit", "price", "open", "position")
 
 
 @dataclass(frozen=True)
@@ -106,28 +104,13 @@ def _read(message: str | bytes) -> list[Item]:
 
 
 def _snapshot(found: dict[str, Any]) -> AccountSnapshot:
-    return AccountSnapshot(
-        int(found["number"]),
-        Decimal(found["balance"]),
-        Decimal(found["reserved"]),
-        tuple(map(position, found["positions"])),
-        tuple(map(open_order, found["orders"])),
-        int(found["batch"]),
-        int(found.get("newest_execution", 0)),
-    )
+    positions = tuple(build(Position, one) for one in found["positions"])
+    orders = tuple(map(open_order, found["orders"]))
+    return build(AccountSnapshot, found, positions=positions, orders=orders)
 
 
 def _event(found: dict[str, Any]) -> AccountEvent:
-    fields = {name: found[name] for name in _WORDS if name in found}
-    fields |= {name: Decimal(found[name]) for name in _NUMBERS if found.get(name) is not None}
-    return AccountEvent(
-        int(found["number"]),
-        str(found["event"]),
-        Decimal(found["balance"]),
-        int(found["batch"]),
-        time_of(found["time_us"]),
-        **fields,
-    )
+    return build(AccountEvent, found, kind=str(found["event"]), time=time_of(found["time_us"]))
 
 
 def account_events(

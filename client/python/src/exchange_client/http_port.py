@@ -1,4 +1,5 @@
-"""What the HTTP port shows of accounts, orders and books (docs/http-api.md of the exchange)."""
+"""What the HTTP port shows of accounts, orders and books (docs/http-api.md of the exchange), and
+what an account earned by its fills."""
 
 from __future__ import annotations
 
@@ -6,19 +7,19 @@ import base64
 import json
 import ssl
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
 from .errors import BadReply, ConnectionFailed, InDoubt, Refused
-from .market import Book, level, time_of, trading
-from .protocol import AccountId, Execution, OrderId, account_id, checked, integer, order_id
+from .market import Book, build, level, time_of, trading
+from .protocol import EXACT, AccountId, Execution, OrderId, account_id, checked, integer, order_id
 from .servers import PAUSE_MIN_S, addresses
 
 PAGES_LOST_MAX = 20
@@ -69,6 +70,18 @@ class Fill:
 
 
 @dataclass(frozen=True)
+class Performance:
+    """What an account earned by trading, after a fill, with all fills before it. Cash and shares
+    that it was given, or had before, do not count."""
+
+    time: datetime
+    symbol: str
+    position: Decimal  # shares of the symbol that were bought, less those that were sold
+    cash: Decimal  # received less paid, in all symbols
+    profit: Decimal  # cash, and what was bought at the price of the newest fill of its symbol
+
+
+@dataclass(frozen=True)
 class Round:
     number: int
     name: str
@@ -115,12 +128,11 @@ class HttpPort:
         with _reading(path):
             pages = list(self._pages(path, "next_position", "positions_after"))
             positions = (one for page in pages for one in page["positions"])
-            return Account(
-                pages[0]["account"],
-                Decimal(pages[0]["balance"]),
-                Decimal(pages[0]["reserved"]),
-                tuple(map(position, positions)),
-                int(pages[0]["open_orders"]),
+            return build(
+                Account,
+                pages[0],
+                id=str(pages[0]["account"]),
+                positions=tuple(build(Position, one) for one in positions),
             )
 
     def open_orders(self, symbol: str | None) -> list[OpenOrder]:
@@ -176,7 +188,7 @@ class HttpPort:
             return Leaderboard(
                 found["round"],
                 tuple(map(_round, found["rounds"])),
-                tuple(map(_standing, found["standings"])),
+                tuple(build(Standing, one) for one in found["standings"]),
             )
 
     def new_day(self, day: str, operator_key: str) -> str:
@@ -184,7 +196,7 @@ class HttpPort:
 
         The server ends and begins in between, so only the first request must reach it.
         """
-        body = json.dumps({"day": checked(day, str, "day")})
+        body, bearer = json.dumps({"day": checked(day, str, "day")}), f"Bearer {operator_key}"
         give_up, is_closing = time.monotonic() + self._timeout, False
         while True:
             reasons: list[str] = []
@@ -195,9 +207,8 @@ class HttpPort:
                     reasons.append(f"{host}:{port}: {error}")
                     continue
                 try:
-                    status, answer = self._exchange(
-                        connection, NEW_DAY, f"Bearer {operator_key}", body
-                    )
+                    with closing(connection):
+                        status, answer = request(connection, NEW_DAY, body, bearer)
                 except (OSError, HTTPException) as error:
                     is_closing = True  # perhaps
                     reasons.append(f"{host}:{port}: {error or 'no answer'}")
@@ -243,8 +254,8 @@ class HttpPort:
         reasons = []
         for host, port in self._addresses:
             try:
-                connection = connect(host, port, self._tls, self._timeout)
-                status, body = self._exchange(connection, path, authorization)
+                with closing(connect(host, port, self._tls, self._timeout)) as connection:
+                    status, body = request(connection, path, None, authorization)
             except (OSError, HTTPException) as error:
                 reasons.append(f"{host}:{port}: {error or 'no answer'}")
                 continue
@@ -258,17 +269,22 @@ class HttpPort:
             reasons.append(f"{host}:{port}: {refusal}")
         raise ConnectionFailed("no answer of " + "; ".join(reasons))
 
-    def _exchange(
-        self,
-        connection: HTTPConnection,
-        path: str,
-        authorization: str | None,
-        body: str | None = None,
-    ) -> tuple[int, bytes]:
-        try:
-            return request(connection, path, body, authorization)
-        finally:
-            connection.close()
+
+def performance(fills: Iterable[Fill]) -> list[Performance]:
+    """One for each fill. fills: oldest first."""
+    found = []
+    positions: dict[str, Decimal] = {}
+    values: dict[str, Decimal] = {}  # of the positions
+    cash = Decimal(0)
+    with localcontext(EXACT):
+        for fill in fills:
+            shares = fill.shares if fill.side == "buy" else -fill.shares
+            cash -= shares * fill.price
+            position = positions[fill.symbol] = positions.get(fill.symbol, Decimal(0)) + shares
+            values[fill.symbol] = position * fill.price
+            profit = cash + sum(values.values())
+            found.append(Performance(fill.time, fill.symbol, position, cash, profit))
+    return found
 
 
 def connect(host: str, port: int, tls: ssl.SSLContext | None, timeout_s: float) -> HTTPConnection:
@@ -339,53 +355,20 @@ def _reading(path: str) -> Iterator[None]:
         raise BadReply(f"{error!r} in the answer to {path}") from None
 
 
-def position(one: Any) -> Position:
-    return Position(one["symbol"], Decimal(one["shares"]), Decimal(one["reserved"]))
-
-
 def open_order(one: Any) -> OpenOrder:
     shares = Decimal(one["shares"])
-    return OpenOrder(
-        int(one["order"]),
-        one["symbol"],
-        shares if one["side"] == "buy" else shares.copy_negate(),
-        None if one["limit"] is None else Decimal(one["limit"]),
-        Decimal(one["open"]),
-        time_of(one["opened_at_us"]),
-        one.get("ref"),
-    )
+    amount = shares if one["side"] == "buy" else shares.copy_negate()
+    time = time_of(one["opened_at_us"])
+    return build(OpenOrder, one, id=int(one["order"]), amount=amount, time=time)
 
 
 def _execution(one: Any) -> Execution:
-    return Execution(Decimal(one["shares"]), Decimal(one["price"]), time_of(one["time_us"]))
+    return build(Execution, one, time=time_of(one["time_us"]))
 
 
 def _fill(one: Any) -> Fill:
-    return Fill(
-        int(one["execution"]),
-        int(one["order"]),
-        one["symbol"],
-        str(one["side"]),
-        Decimal(one["shares"]),
-        Decimal(one["price"]),
-        str(one["role"]),
-        time_of(one["time_us"]),
-        one.get("ref"),
-        bool(one.get("auction", False)),
-    )
+    return build(Fill, one, time=time_of(one["time_us"]))
 
 
 def _round(one: Any) -> Round:
-    return Round(int(one["round"]), one["name"], time_of(one["began_at_us"]))
-
-
-def _standing(one: Any) -> Standing:
-    return Standing(
-        int(one["rank"]),
-        one.get("account"),
-        one.get("name"),
-        Decimal(one["profit"]),
-        Decimal(one["volume"]),
-        int(one["trades"]),
-        Decimal(one["largest_position"]),
-    )
+    return build(Round, one, number=int(one["round"]), began=time_of(one["began_at_us"]))

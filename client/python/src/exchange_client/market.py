@@ -5,19 +5,26 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import BadReply, Refused
 from .protocol import Auction
 from .servers import PAUSE_MIN_S, Tls
 from .web_socket import RETRY_S, WebSocket, follow
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 NEW_SYMBOL_S = 1.0  # until the HTTP port knows a symbol that was just created
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+# By the type of a field.
+_READERS: dict[str, Callable[[Any], Any]]
+_READERS = {"int": int, "str": str, "bool": bool, "Decimal": Decimal}
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ class Books:
                         side[symbol][one.price] = one
                     else:
                         side[symbol].pop(one.price, None)
-            trades = [_trade(trade) for trade in event["trades"]]
+            trades = [build(Trade, one, time=time_of(one["time_us"])) for one in event["trades"]]
             state = trading(event)
         except (ValueError, KeyError, TypeError, ArithmeticError) as error:
             raise BadReply(f"{error!r} in {message[:200]!r}") from None
@@ -138,16 +145,19 @@ def level(found: list[Any]) -> Level:
     return Level(Decimal(price), Decimal(shares), int(orders))
 
 
-def _trade(trade: dict[str, Any]) -> Trade:
-    return Trade(
-        int(trade["id"]),
-        Decimal(trade["price"]),
-        Decimal(trade["shares"]),
-        str(trade["taker"]),
-        int(trade["buy_order"]),
-        int(trade["sell_order"]),
-        time_of(trade["time_us"]),
-    )
+def build(kind: type[T], found: Mapping[str, Any], /, **own: Any) -> T:
+    """A dataclass from the members of a document that are called as its fields. `own`: the fields
+    that have another name or form there.
+
+    Raises KeyError, ValueError, TypeError, ArithmeticError.
+    """
+    for one in fields(kind):
+        if one.name in own or one.name not in found and one.default is not MISSING:
+            continue
+        type_, _, is_optional = str(one.type).partition(" | ")
+        value = found.get(one.name) if is_optional else found[one.name]
+        own[one.name] = None if is_optional and value is None else _READERS[type_](value)
+    return kind(**own)
 
 
 def time_of(microseconds: Any) -> datetime:

@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
-from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar, cast
 
 from . import client, protocol
@@ -93,12 +92,7 @@ class Exchange(Requests, Client):
     def __enter__(self) -> Exchange:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -269,12 +263,7 @@ class Pipeline(Requests):
     def __enter__(self) -> Pipeline:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             return
         found: dict[int, Outcome[Any]] = {}

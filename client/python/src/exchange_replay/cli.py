@@ -18,12 +18,12 @@ from pathlib import Path
 from exchange_client.errors import ExchangeError
 from exchange_client.servers import addresses, host_in_url
 
-from . import binance, itch, journal, lobster, others, sample
+from . import binance, itch, journal, lobster, sample
 from .connection import Connection, Printer
-from .mapping import Settings, Unusable
+from .mapping import Settings
 from .player import Player
 from .report import Report
-from .tape import DAY, SECOND, BadTape, Event, Place, symbol_name
+from .tape import DAY, SECOND, BadTape, Event, Place, Unusable, symbol_name
 
 READERS: dict[str, Callable[[Place, frozenset[str]], Iterator[Event]]] = {
     "itch": itch.read,
@@ -301,7 +301,7 @@ def replay(chosen: argparse.Namespace) -> int:
         host, _ = chosen.connect
         address = chosen.http or f"{host_in_url(host)}:8080"
         try:
-            settings.report.others = others.read(address, settings, player.markets.values())
+            settings.report.read_others(address, settings, player.markets.values())
         except (ExchangeError, Unusable, ValueError) as error:
             settings.report.others_unknown = str(error)
         except KeyboardInterrupt:  # of a read of many fills: the report does not depend on it

@@ -26,9 +26,7 @@ from .tape import (
 
 PRICE = ONE // 10**4
 READ_BYTES = 1 << 18
-UNKNOWN_BYTES_MAX = (
-    100  # of a message of a type that ITCH 5.0 does not have: a longer one is damage
-)
+UNKNOWN_BYTES_MAX = 100  # of a type that ITCH 5.0 does not have: a longer message is damage
 STOCK_BYTES = 8
 HEADER = struct.Struct(">cHHHI")  # type, stock locate, tracking number, 48 bits of nanoseconds
 
@@ -42,38 +40,11 @@ DELETE = struct.Struct(">Q")  # order
 REPLACE = struct.Struct(">QQII")  # order, new order, shares, price
 CROSS = struct.Struct(">Q")  # shares
 
-SIZES = {
-    kind.encode(): size
-    for kind, size in zip(
-        "SRHYLVWKJhAFECXDUPQBINO",
-        (
-            12,
-            39,
-            25,
-            20,
-            26,
-            35,
-            12,
-            28,
-            35,
-            21,
-            36,
-            40,
-            31,
-            36,
-            23,
-            19,
-            35,
-            44,
-            40,
-            19,
-            50,
-            20,
-            48,
-        ),
-        strict=True,
-    )
-}
+# Of each type of message, the bytes.
+TYPES = (
+    "S12 R39 H25 Y20 L26 V35 W12 K28 J35 h21 A36 F40 E31 C36 X23 D19 U35 P44 Q40 B19 I50 N20 O48"
+).split()
+SIZES = {word[:1].encode(): int(word[1:]) for word in TYPES}
 END_OF_MESSAGES = b"C"
 
 

@@ -19,6 +19,7 @@ from exchange_client.protocol import attribute
 from .connection import Connection, Handle
 from .report import Report
 from .tape import (
+    TAKER,
     Add,
     Contradiction,
     Delete,
@@ -29,15 +30,10 @@ from .tape import (
     Replace,
     Skipped,
     Trade,
+    Unusable,
     text,
     units,
 )
-
-TAKER = "taker"  # other owners: Add.owner
-
-
-class Unusable(Exception):
-    """What was chosen cannot be played on this server."""
 
 
 @dataclass

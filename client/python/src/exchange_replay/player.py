@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterable
 
 from .connection import Connection
-from .mapping import Market, Settings, Unusable
+from .mapping import Market, Settings
 from .report import clock
-from .tape import SECOND, Contradiction, DeleteAll, Event, Note, Place, Skipped
+from .tape import SECOND, Contradiction, DeleteAll, Event, Note, Place, Skipped, Unusable
 
 BURST = 64  # messages between two looks at the sockets
 NAP_MAX_S = 0.001  # in which replies can wait: each look at the sockets costs as much as a message

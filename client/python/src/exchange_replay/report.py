@@ -1,15 +1,26 @@
-"""What a replay measures: lateness, refusals, and how its trades differ from those of the tape."""
+"""What a replay measures: lateness, refusals, how its trades differ from those of the tape, and
+what other accounts traded with it.
+
+A reply does not contain the other side of an execution: if a bot took ten shares of an order, and
+an execution of ten shares on the tape went to an order of the bot, the order looks untouched. The
+HTTP port lists each execution with its number: if the accounts of the replay have it twice, it is
+between them, else it is with another account.
+"""
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import groupby, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from .tape import DAY, SECOND, text
+from exchange_client.http_port import Fill, HttpPort
+
+from .tape import DAY, SECOND, TAKER, Unusable, text, units
 
 if TYPE_CHECKING:
-    from .mapping import Order, Take
-    from .others import Others
+    from .mapping import Market, Order, Settings, Take
 
 NAMES = {
     "Add": "orders",
@@ -22,6 +33,9 @@ NAMES = {
     "Quote": "quotes",
 }
 SHOWN_MAX = 5  # differing trades, of each kind and reason
+# Executions. The read of one account passes those of all accounts, some 3 million in a second.
+PASSED_MAX = 3 * 10**8
+TIMEOUT_S = 10
 
 
 class Difference(NamedTuple):
@@ -46,6 +60,32 @@ class Difference(NamedTuple):
         if self.resting and self.resting.by_others > 0:
             return "other accounts had executed its resting order"
         return "its resting order was not there"
+
+
+class Others:
+    """Shares that other accounts traded, and the ids of the orders of the replay on the other
+    side."""
+
+    def __init__(self) -> None:
+        # shares of orders of the tape, and of orders sent for executions of the tape
+        self.shares = self.shares_of_takes = 0
+        self.orders: set[int] = set()
+        self.takes: set[int] = set()
+        self.seen = 0  # shares of all fills of the replay
+
+    def add(self, fills: Iterable[tuple[str, Fill]]) -> None:
+        """Those of all accounts of a symbol, with the owner, by execution."""
+        for _, group in groupby(fills, key=_execution):
+            (owner, fill), *others = group
+            self.seen += _shares(fill) * (1 + len(others))
+            if others:
+                continue
+            if owner == TAKER:
+                self.shares_of_takes += _shares(fill)
+                self.takes.add(fill.order)
+            else:
+                self.shares += _shares(fill)
+                self.orders.add(fill.order)
 
 
 class Report:
@@ -106,6 +146,22 @@ class Report:
             if take.code:
                 kind = "refused"
             self.different.append(Difference(kind, take, resting, shares, price, executed))
+
+    def read_others(self, address: str, settings: Settings, markets: Iterable[Market]) -> None:
+        """From the fills of the accounts of the replay. Raises ExchangeError; Unusable if the HTTP
+        port does not list all executions, or lists too many."""
+        if settings.accounts * self.trades > PASSED_MAX:
+            raise Unusable(f"too many fills to read: {self.trades:,} trades")
+        found = Others()
+        for market in markets:
+            lists = []
+            for owner, account in market.accounts.items():
+                port = HttpPort(address, None, TIMEOUT_S, account.id, settings.account_key)
+                lists.append(zip(repeat(owner), port.account_fills(None, False)))
+            found.add(heapq.merge(*lists, key=_execution))
+        if found.seen < self.executed_shares:
+            raise Unusable(f"{address} does not list all that was executed")
+        self.others = found
 
     def lines(self, seconds: float, is_paced: bool, ended: str) -> list[str]:
         messages = self.messages.total()
@@ -171,6 +227,14 @@ class Report:
             if seen >= wanted:
                 break
         return f"{late / 1000:g} ms"
+
+
+def _execution(fill: tuple[str, Fill]) -> int:
+    return fill[1].execution
+
+
+def _shares(fill: Fill) -> int:
+    return units(format(fill.shares, "f"))
 
 
 def rounded(number: int) -> int:

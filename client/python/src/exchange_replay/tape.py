@@ -26,6 +26,7 @@ CACHED = 1 << 16  # numbers: a day has few prices and sizes
 LINE_BYTES_MAX = 1000  # a file without line ends is not read into memory as a whole
 SHOWN_MAX = 100  # characters of a bad line
 SYMBOL_MAX = 32  # characters (C7)
+MAKER, TAKER = "maker", "taker"  # owners of orders that are not of a journal
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUMBER = re.compile(r"(?=\.?[0-9])[0-9]{0,20}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,2})?")
 _HEADER_CELL = re.compile("[A-Za-z][A-Za-z _-]*")
@@ -35,6 +36,10 @@ _EXACT = Context(prec=200)
 
 class BadTape(Exception):
     """One sentence, which names the file, and the line or the byte."""
+
+
+class Unusable(Exception):
+    """What was chosen cannot be played on this server."""
 
 
 class Contradiction(Exception):
@@ -72,7 +77,7 @@ class Add(Event):
     buy: bool
     shares: int
     price: int  # 0: a market order
-    owner: str = "maker"
+    owner: str = MAKER
     terms: str = ""  # as attributes of the protocol
     rests: bool = True  # what is not executed at once
     trades: tuple[tuple[str, int, int], ...] = ()  # on arrival: resting order, shares, price

@@ -1,6 +1,7 @@
-"""exchange-replay: a file of data is data. What is wrong in it is one sentence with the file and
-the line, and nothing of it becomes a request."""
+"""exchange-replay: each format there and back. A file of data is data: what is wrong in it is one
+sentence with the file and the line, and nothing of it becomes a request."""
 
+import contextlib
 import gzip
 import io
 import random
@@ -8,15 +9,60 @@ import unittest
 import xml.etree.ElementTree as ET
 import zipfile
 
-from test_replay import InFolder, run
-from exchange_replay import itch
+import support
+from exchange_replay import binance, itch, lobster, sample
+from exchange_replay.cli import main
+from exchange_replay.tape import (
+    SECOND,
+    Add,
+    Delete,
+    Execute,
+    Note,
+    Place,
+    Replace,
+    Skipped,
+    symbol_name,
+    text,
+    units,
+)
+from support import InFolder
 
+try:
+    import itch.messages as itchfeed
+except ImportError:
+    itchfeed = None
+needs_itchfeed = unittest.skipUnless(itchfeed, "no itchfeed here (pip install itchfeed)")
+
+ALL = frozenset()
+START = 34_200 * SECOND
+MESSAGES = 2000
 TRADE = "1,100.00,2,200,1767225600000,True,True\n"
 LINE = "34200.1,1,1,10,1000000,1\n"
 MARK = b"\xef\xbb\xbf"
 REQUESTS = {"transactions", "order", "cancel", "replace", "query"}
 CREATIONS = {"create", "account", "symbol"}
 SEED = 20261126
+
+
+def market(*symbols, messages=MESSAGES):
+    return list(sample.Market(list(symbols), 7, START, 1000).events(messages))
+
+
+def read(form, path, wanted=ALL):
+    return form.read(Place(path), wanted)
+
+
+def run(*words):
+    """Exit status, stdout, stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main([str(word) for word in words])
+    return status, out.getvalue(), err.getvalue()
+
+
+def framed(*messages):
+    """Of ITCH."""
+    return b"".join(len(one).to_bytes(2, "big") + one for one in messages)
 
 
 def zip_of(*members):
@@ -57,13 +103,80 @@ class Played(InFolder):
         return err[17:-1]
 
 
+class Formats(Played):
+    def test_itch_is_read_as_it_was_written(self):
+        events = market("AAPL", "BRKB")
+        path = self.folder / "day.itch"
+        itch.write(path, events)
+        self.assertEqual(list(read(itch, path)), events)
+        some = [event for event in events if event.symbol == "BRKB"]
+        self.assertEqual(list(read(itch, path, frozenset(["BRKB"]))), some)
+
+    @needs_itchfeed
+    def test_itch_has_the_sizes_of_another_reader(self):
+        sizes = {kind: one.message_size for kind, one in itchfeed.messages.items()}
+        self.assertEqual(sizes, itch.SIZES)
+
+    def test_lobster_has_a_deletion_and_a_new_order_for_a_replace(self):
+        events, sides = [], {}
+        for event in market("AAPL"):
+            if isinstance(event, Replace):
+                buy = sides[event.order]
+                events.append(Delete(event.time, "AAPL", event.order))
+                event = Add(event.time, "AAPL", event.becomes, buy, event.shares, event.price)
+            if isinstance(event, Add):
+                sides[event.order] = event.buy
+            events.append(event)
+        path = self.folder / "AAPL_2026-11-26_34200000_57600000_message_10.csv"
+        lobster.write(path, events)
+        found = []
+        for event in read(lobster, path):
+            if isinstance(event, Execute):  # LOBSTER repeats what the order has
+                event.price, event.buy = 0, False
+            found.append(event)
+        self.assertEqual(found, events)
+        self.assertEqual(list(read(lobster, path, frozenset(["MSFT"]))), [])
+
+    def test_hidden_trades_auctions_and_halts_of_lobster_are_not_of_the_book(self):
+        lines = "34200.1,5,0,10,1000000,1\n34200.2,6,-1,10,1000000,-1\n34200.3,7,0,0,-1,-1\n"
+        path = self.file("ABC_message.csv", lines)
+        self.assertEqual([type(event) for event in read(lobster, path)], [Skipped, Skipped])
+
+    def test_binance_is_read_as_it_was_written(self):
+        for write, make, name in (
+            (binance.write_trades, sample.trades, "BTCUSDT-trades-2026-11-26.csv"),
+            (binance.write_quotes, sample.quotes, "BTCUSDT-bookTicker-2026-11-26.csv"),
+        ):
+            path = self.folder / name
+            random = [
+                sample.Market(["BTCUSDT"], 7, START + 20_000 * 86_400 * SECOND, 1000) for _ in "12"
+            ]
+            write(path, make(random[0], MESSAGES))
+            self.assertEqual(list(read(binance, path)), list(make(random[1], MESSAGES)))
+
+    def test_binance_files_may_have_a_header_milliseconds_and_aggregated_trades(self):
+        header = (
+            "agg_trade_id,price,quantity,first_trade_id,last_trade_id,transact_time,is_buyer_maker"
+        )
+        line = "1,42283.58000000,0.02,5,6,1704067200123,true"
+        path = self.file("BTCUSDT-aggTrades-2024-01-01.csv", f"{header}\n{line}\n")
+        (trade,) = read(binance, path)
+        self.assertEqual((trade.time, trade.buy), (1704067200123 * 10**6, False))
+        self.assertEqual((trade.price, trade.shares), (units("42283.58"), units("0.02")))
+
+    def test_numbers_and_symbols_are_those_of_the_exchange(self):
+        for number in ("0", "1", "0.00000001", "42283.58", "92233720367"):
+            self.assertEqual(text(units(number)), number)
+        for bad in ("", "x", "-1", "0.000000001", "inf", "nan"):
+            with self.assertRaises(ValueError):
+                units(bad)
+        self.assertEqual([symbol_name("AAPL"), symbol_name("BRK.A")], ["AAPL", "BRKx2EA"])
+
+
 class Damaged(Played):
     def test_a_line_that_cannot_be_a_message_is_named_and_not_played(self):
-        trades, quotes, lobster = (
-            "SPY-trades-2026-01-01.csv",
-            "SPY-bookTicker-2026-01-01.csv",
-            "ABC_message.csv",
-        )
+        trades, quotes = "SPY-trades-2026-01-01.csv", "SPY-bookTicker-2026-01-01.csv"
+        orders = "ABC_message.csv"
         quote = "1,9.5,10,9.6,20,1767225600000,1767225600000\n"
         for form, name, good, bad, problem in (
             ("binance", trades, TRADE, "1,0.00,2,0,1767225600000,True,True", "a price that is not"),
@@ -79,17 +192,18 @@ class Damaged(Played):
             ("binance", trades, TRADE, TRADE.strip() * 2, "13 columns, not 6 or 7"),
             ("binance", quotes, quote, "1,9.5,x,9.6,20,1767225600000,1", "'x' is not a number"),
             ("binance", quotes, quote, "1,9.5,10,9.6,20,1", "6 columns, not 7"),
-            ("lobster", lobster, LINE, "34200.1,1,2,10,0,1", "a price that is not above 0"),
-            ("lobster", lobster, LINE, "34200.1,1,2,0,1000000,1", "a size that is not above 0"),
-            ("lobster", lobster, LINE, "34200.1,1,x,10,1000000,1", "'x' is not a whole number"),
-            ("lobster", lobster, LINE, "34200.1,1,0,10,1000000,1", "0 is not the id of an order"),
-            ("lobster", lobster, LINE, "34200.1,1,1,10,1000000,1", "order 1 of ABC is open alr"),
-            ("lobster", lobster, LINE, "94200.1,1,2,10,1000000,1", "'94200.1' is not a time of"),
-            ("lobster", lobster, LINE, "34200.-1,1,2,10,1000000,1", "'-10000000' is not a whole"),
-            ("lobster", lobster, LINE, "34200.1,8,2,10,1000000,1", "unknown type '8'"),
-            ("lobster", lobster, LINE, "34200.1,1,2,10,1000000", "5 columns, not 6"),
-            ("lobster", lobster, LINE, "34200.1,1,2,10,1000000,\u00e9", "not plain text"),
-            ("lobster", lobster, LINE, "5" * 2000, "a line of more than 1000 bytes"),
+            ("lobster", orders, LINE, "34200.1,1,2,10,0,1", "a price that is not above 0"),
+            ("lobster", orders, LINE, "34200.1,1,2,0,1000000,1", "a size that is not above 0"),
+            ("lobster", orders, LINE, "34200.1,1,x,10,1000000,1", "'x' is not a whole number"),
+            ("lobster", orders, LINE, "34200.1,1,0,10,1000000,1", "0 is not the id of an order"),
+            ("lobster", orders, LINE, "34200.1,1,1,10,1000000,1", "order 1 of ABC is open alr"),
+            ("lobster", orders, LINE, "94200.1,1,2,10,1000000,1", "'94200.1' is not a time of"),
+            ("lobster", orders, LINE, "34200.-1,1,2,10,1000000,1", "'-10000000' is not a whole"),
+            ("lobster", orders, LINE, "34200.1,8,2,10,1000000,1", "unknown type '8'"),
+            ("lobster", orders, LINE, "34200.1,1,2,10,1000000,2", "direction '2' is neither"),
+            ("lobster", orders, LINE, "34200.1,1,2,10,1000000", "5 columns, not 6"),
+            ("lobster", orders, LINE, "34200.1,1,2,10,1000000,\u00e9", "not plain text"),
+            ("lobster", orders, LINE, "5" * 2000, "a line of more than 1000 bytes"),
         ):
             with self.subTest(form=form, bad=bad):
                 path = self.file(name, good + bad + "\n" + good)
@@ -117,9 +231,11 @@ class Damaged(Played):
             ([end, add()], "byte 52: a message after the one that ends the day"),
         ):
             with self.subTest(problem=problem):
-                frames = [len(one).to_bytes(2, "big") + one for one in [add(1), *bad]]
-                path = self.file("day.itch", b"".join(frames))
+                path = self.file("day.itch", framed(add(1), *bad))
                 self.assertIn(f"{path}: {problem}", self.refused("itch", path))
+        path = self.file("day.itch", framed(add(1), add())[:-1])
+        wanted = f"{path}: byte 38: the file ends inside a message"
+        self.assertIn(wanted, self.refused("itch", path))
 
     def test_text_of_a_file_never_becomes_a_request(self):
         for bad in ('1"/><cancel all="true"/><x y="', "<", "&lt;", "a<b", "1 "):
@@ -135,14 +251,14 @@ class Damaged(Played):
 
     def test_a_byte_order_mark_blank_lines_and_a_header_are_not_messages(self):
         header = "id,price,qty,quote_qty,time,is_buyer_maker,is_best_match\n"
-        for form, name, text in (
+        for form, name, line in (
             ("binance", "SPY-trades-2026.csv", TRADE),
             ("lobster", "SPY_message.csv", LINE),
         ):
-            wanted = len(self.orders(form, self.file(name, text)))
+            wanted = len(self.orders(form, self.file(name, line)))
             for before, after in ((MARK, b""), (b"", b"\n\n"), (b"\n", b" \r\n"), (MARK, b"\r\n")):
                 with self.subTest(form=form, before=before, after=after):
-                    path = self.file(name, before + text.encode() + after)
+                    path = self.file(name, before + line.encode() + after)
                     self.assertEqual(len(self.orders(form, path)), wanted)
         for first in (header, MARK.decode() + header):
             path = self.file("SPY-trades-2026.csv", first + TRADE)
@@ -328,7 +444,3 @@ class Mutated(Played):
                         self.assertEqual(err, "")
                     else:
                         self.assertRegex(err, rf"\Aexchange-replay: {path}.*\n\Z")
-
-
-if __name__ == "__main__":
-    unittest.main()
