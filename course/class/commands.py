@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -220,7 +221,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"exchange-class {VERSION}")
     commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, parser_class=_command_parser
+        dest="command", metavar="COMMAND", required=True, parser_class=partial(Parser, PROGRAM)
     )
 
     def command(name: str, text: str) -> Any:
@@ -266,10 +267,6 @@ def _parser() -> Parser:
         "--to", default="results", metavar="FOLDER", help="where the file goes"
     )
     return parser
-
-
-def _command_parser(**options: Any) -> Parser:
-    return Parser(PROGRAM, **options)
 
 
 def _options(parser: Parser, words: argparse.Namespace) -> Options:

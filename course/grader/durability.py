@@ -11,6 +11,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from xml.sax.saxutils import quoteattr
 
 from dialogue import FIRST_REPLY_S, Dialogue, NoReply
 from server import NotStarted
@@ -21,6 +22,7 @@ STATES = ("open", "canceled", "executed")  # elements of a status
 EXAMPLES = 6  # of what is gone or changed
 OLDER = 1000  # orders of before the last kill that are looked at again
 LOOK_S = 0.05  # between two looks whether a server answers again
+HOPELESS = 2  # runs in a row in which nothing was found; then the others are left out
 
 
 @dataclass
@@ -119,11 +121,15 @@ def prepared(port, style, clients, seed, timeout_s):
     return setup
 
 
+def query(account, order_id):
+    """The id as the server gave it, inside an attribute again."""
+    return f'<transactions id="{account}"><query id={quoteattr(order_id)}/></transactions>'
+
+
 def answers_again(server, setup, order_id, limit_s):
     """Seconds until a query gets a reply, whatever it says; None if none came in time."""
     began = time.monotonic()
-    account = setup.accounts[0]
-    document = f'<transactions id="{account}"><query id="{order_id}"/></transactions>'
+    document = query(setup.accounts[0], order_id)
     while time.monotonic() - began < limit_s:
         try:
             with Dialogue(server.port, setup.style, FIRST_REPLY_S) as dialogue:
@@ -192,9 +198,8 @@ def verify(books, wanted, setup, threads, deadline):
                 if time.monotonic() > deadline:
                     unknown.append(number)
                     continue
-                account = f'<transactions id="{order.account}"><query id='
                 try:
-                    reply = dialogue.ask(f"{account}{quoted(number)}/></transactions>")
+                    reply = dialogue.ask(query(order.account, number))
                 except NoReply:
                     unknown.append(number)
                     continue
@@ -206,13 +211,6 @@ def verify(books, wanted, setup, threads, deadline):
     for worker in workers:
         worker.join()
     return len(unknown)
-
-
-def quoted(text):
-    """An id as the server gave it, inside an attribute again."""
-    for char, reference in (("&", "&amp;"), ("<", "&lt;"), ('"', "&quot;")):
-        text = text.replace(char, reference)
-    return f'"{text}"'
 
 
 def run(server, style, plan, deadline, say=lambda text: None):
@@ -232,7 +230,7 @@ def run(server, style, plan, deadline, say=lambda text: None):
             break
         say(f"kill {nth + 1} of {plan['kills']}")
         before, known = len(books.orders), faults(books)
-        if is_hopeless(rounds):
+        if is_hopeless(rounds, "left"):
             lost = f"after each of {nth} kills not one order was left: the other kills are left out"
             problem = lost if books.orders else "not one order was acknowledged"
             break
@@ -243,32 +241,28 @@ def run(server, style, plan, deadline, say=lambda text: None):
         one["seconds"], why = begin_again(server, setup, books)
         if one["seconds"] is None:
             problem = f"after kill {nth + 1} it did not answer again: {why}"
-            break
-        wanted = list(books.orders)
-        if nth + 1 < plan["kills"] and before > OLDER:  # the last time all are looked at
-            wanted = pause.sample(wanted[:before], OLDER) + wanted[before:]
-        one["unknown"] = verify(books, wanted, setup, plan["clients"], deadline)
+            for order in books.orders.values():
+                order.fault = order.fault or "gone: the server did not answer again"
+        else:
+            wanted = list(books.orders)
+            if nth + 1 < plan["kills"] and before > OLDER:  # the last time all are looked at
+                wanted = pause.sample(wanted[:before], OLDER) + wanted[before:]
+            one["unknown"] = verify(books, wanted, setup, plan["clients"], deadline)
         one["gone"], one["changed"] = (
             now - was for now, was in zip(faults(books), known, strict=True)
         )
         one["left"] = len(books.orders) - faults(books)[0]
-    if problem and rounds and rounds[-1].get("seconds") is None:
-        for order in books.orders.values():
-            order.fault = order.fault or "gone: the server did not answer again"
-        one["gone"], one["changed"] = (
-            now - was for now, was in zip(faults(books), known, strict=True)
-        )
+        if problem:
+            break
     if not books.orders and not problem:
         problem = "not one order was acknowledged"
     result["unknown"] = rounds[-1].get("unknown", 0) if rounds else 0
     return {**result, "problem": problem, **counted(books)}
 
 
-HOPELESS = 2  # kills in a row after which no order was left
-
-
-def is_hopeless(rounds):
-    return len(rounds) >= HOPELESS and not any(one.get("left") for one in rounds[-HOPELESS:])
+def is_hopeless(runs, found):
+    """Whether none of the last runs has what they were to find."""
+    return len(runs) >= HOPELESS and not any(one.get(found) for one in runs[-HOPELESS:])
 
 
 def load(server, setup, books, seconds):
@@ -297,7 +291,7 @@ def begin_again(server, setup, books):
     except NotStarted as error:
         return None, str(error)
     setup.port = server.port
-    asked = quoted(next(iter(books.orders), "1"))[1:-1]
+    asked = next(iter(books.orders), "1")
     if answers_again(server, setup, asked, FIRST_REPLY_S) is None:
         return None, f"no reply within {FIRST_REPLY_S} s"
     return round(time.monotonic() - began, 3), ""

@@ -10,10 +10,11 @@ import errno
 import hashlib
 import json
 import mmap
-import multiprocessing
 import os
 import re
+import select
 import shutil
+import signal
 import stat
 import tarfile
 import tempfile
@@ -22,7 +23,7 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-import processes
+import apart
 import sandbox
 import student_files
 from student_files import DEPTH_MAX, FILES_MAX, OWN_ERRORS, words_for
@@ -61,23 +62,14 @@ class BadArchive(Exception):
     """One sentence."""
 
 
-@dataclass
-class Handed:
-    """What one student, or one group, handed in."""
-
-    name: str
-    folder: Path
-    students: list = field(default_factory=list)  # for each, words that a class list may have
-    problem: str = ""
-
-
 def looks_like_archive(name):
     return name.lower().endswith(ARCHIVES + FOREIGN)
 
 
 def unpacked(archive, parent):
-    """([Handed], [what belongs to no submission]), in parent/NAME. What was unpacked before of the
-    same file stays, with what builds have made there."""
+    """([(folder, about)], [what belongs to no submission]), in parent/NAME. What was unpacked
+    before of the same file stays, with what builds have made there. about: the name of the student
+    or the group, words for each student that a class list may have, and maybe a problem."""
     try:
         about = archive.stat()
     except OSError as error:
@@ -199,9 +191,9 @@ def handed(folder, about):
     for path in folders_in(top):
         if one := about.get(path.name):
             try:
-                found.append(Handed(folder=inner_folder(path), **one))
+                found.append((inner_folder(path), one))
             except OSError as error:
-                found.append(Handed(folder=path, **{**one, "problem": words_for(error)}))
+                found.append((path, {**one, "problem": words_for(error)}))
     return found
 
 
@@ -233,41 +225,34 @@ def prepare(folder):
     drop that. In a process of its own: archives are built to take time and memory. Raises
     BadArchive, and OSError where it is the machine that fails."""
     scratch = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=folder.parent))
-    ours, theirs = multiprocessing.Pipe(duplex=False)
-    work = multiprocessing.get_context("fork").Process(
-        target=_prepare_apart, args=(folder, scratch, theirs), daemon=True
-    )
+    begun, why = apart.start(lambda: _problem_of(folder, scratch)), "interrupted"
     try:
-        work.start()
-        theirs.close()
-        kind, said = _awaited(ours, work.pid)
+        try:
+            why = _exceeded(*begun)
+        finally:
+            if why:
+                os.kill(begun[0], signal.SIGKILL)
+        problem = apart.finish(begun)
+    except apart.Died:
+        problem = BadArchive("its archive ended the process that unpacked it")
     finally:
-        if work.pid:
-            work.kill()
-            work.join()
-        ours.close()
         folder.mkdir(exist_ok=True)  # it was ended in the middle of a change
         shutil.rmtree(scratch, ignore_errors=True)
-    if kind:
-        raise kind(said)
+    if why or problem:
+        raise BadArchive(why) if why else problem
 
 
-def _awaited(pipe, pid):
-    """What comes of a process that prepares a submission, unless it takes too much: (kind of
-    exception or None, sentence)"""
+def _exceeded(pid, reader):
+    """What a process that prepares a submission takes too much of; empty once it has ended."""
     deadline = time.monotonic() + UNPACK_S
     most = resident_bytes(os.getpid()) + UNPACK_MEMORY_BYTES
-    while not pipe.poll(UNPACK_LOOK_S):
+    while not select.select([reader], [], [], UNPACK_LOOK_S)[0]:
         if time.monotonic() > deadline:
-            return BadArchive, f"its archive takes more than {UNPACK_S} s to unpack"
+            return f"its archive takes more than {UNPACK_S} s to unpack"
         # A limit of the kernel would leave Python itself without memory to go on.
         if resident_bytes(pid) > most:
-            used = f"{UNPACK_MEMORY_BYTES >> 20} MB of memory"
-            return BadArchive, f"its archive takes more than {used} to unpack"
-    try:
-        return pipe.recv()
-    except EOFError:
-        return BadArchive, "its archive ended the process that unpacked it"
+            return f"its archive takes more than {UNPACK_MEMORY_BYTES >> 20} MB of memory to unpack"
+    return ""
 
 
 def resident_bytes(pid):
@@ -279,17 +264,15 @@ def resident_bytes(pid):
     return int(pages) * mmap.PAGESIZE
 
 
-def _prepare_apart(folder, scratch, pipe):
-    """Sends (kind of exception or None, sentence)."""
+def _problem_of(folder, scratch):
+    """The exception that prepare() raises, or None."""
     try:
-        processes.end_with_parent()
         _prepare(folder, scratch)
-        pipe.send((None, ""))
     except BadArchive as error:
-        pipe.send((BadArchive, str(error)))
+        return error
     except Exception as error:  # noqa: BLE001
         is_own = isinstance(error, OSError) and error.errno in OWN_ERRORS
-        pipe.send((OSError if is_own else BadArchive, words_for(error)))
+        return (OSError if is_own else BadArchive)(words_for(error))
 
 
 def _prepare(folder, scratch):
@@ -367,7 +350,7 @@ def unpack(archive, into, top, left):
     fails. top: the folder of the submission."""
     name = student_files.shown(archive.name)
     try:
-        start = first_bytes(archive, top)
+        start = student_files.beginning(archive, top, 4)
         is_zip = start in ZIP_STARTS or name.lower().endswith(".zip")
         ends = [end for end in FOREIGN if name.lower().endswith(end) and not is_zip]
         if foreign := FOREIGN_STARTS.get(start) or next(iter(ends), ""):
@@ -385,11 +368,6 @@ def unpack(archive, into, top, left):
         is_none = isinstance(error, tarfile.ReadError) and "method" in str(error)  # of each format
         why = "it is damaged, or not an archive" if is_none else words_for(error)
         raise BadArchive(f"{name} cannot be unpacked: {why}") from None
-
-
-def first_bytes(archive, top):
-    with student_files.opened(archive, top) as file:
-        return file.read(4)
 
 
 def unpack_export(archive, into):

@@ -12,7 +12,7 @@ import server_page
 import summary
 import weights as weighing
 from plain_text import plain, printable
-from throughput_page import latency, throughput_blocks
+from report import pre, text
 
 EPSILON = 1e-9
 OUTPUT_MAX = 20_000  # characters of one check: pages of other graders show all of it
@@ -44,7 +44,8 @@ def checks(row, reference, shared):
     grade, given, _, _ = row
     if grade.problem:
         of = sum(shared.weights["points"][part] for part in shared.wanted)
-        words = plain([*map(notice, server_page.notices(grade)), server_page.pre(grade.last_lines)])
+        notices = [text(one["text"]) for one in server_page.notices(grade)]
+        words = plain([*notices, pre(grade.last_lines)])
         return [Check("1", "start", "the server can be graded", 0, of, words, passed=False)]
     measured = reference.parts.get("throughput") if reference else None
     made = {
@@ -60,14 +61,9 @@ def checks(row, reference, shared):
     return found
 
 
-def notice(one):
-    return {"type": "text", "text": one["text"]}
-
-
 def explained(result, *blocks):
     """What went wrong in the part as a whole comes first."""
-    events = [{"type": "text", "text": event} for event in result.get("events", [])]
-    return plain([*server_page.problems(result), *events, *blocks])
+    return plain([*server_page.problems(result), *map(text, result.get("events", [])), *blocks])
 
 
 def rule_checks(number, result, given, weights):
@@ -115,7 +111,7 @@ def throughput_checks(number, result, given, weights, measured):
     """A slow server is right: it passes unless it got no points at all."""
     points, of = given
     name = f"throughput: {summary.headline('throughput', result, measured)}"
-    words = explained(result, *throughput_blocks(result, measured, weights))
+    words = explained(result, *server_page.throughput_blocks(result, measured, weights))
     return [Check(number, "throughput", name, points, of, words, points > 0 or of == 0)]
 
 
@@ -167,7 +163,7 @@ def leaderboard(grade, points):
     for (kind, cores), rate in sorted(weighing.rates(result).items()):
         where = f"{kind}, {figures.counted(cores, 'core')}"
         columns.append({"name": f"requests/s, {where}", "value": round(rate), "order": "desc"})
-        if (p99 := latency(result, kind, cores, "p99")) is not None:
+        if (p99 := server_page.latency(result, kind, cores, "p99")) is not None:
             columns.append({"name": f"p99 in ms, {where}", "value": round(p99, 2), "order": "asc"})
     return columns
 

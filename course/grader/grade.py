@@ -20,18 +20,17 @@ import bundle  # noqa: E402
 import compose  # noqa: E402
 import figures  # noqa: E402
 import gradebook  # noqa: E402
+import grading  # noqa: E402
 import moments  # noqa: E402
 import pages  # noqa: E402
+import plan  # noqa: E402
 import processes  # noqa: E402
 import sandbox  # noqa: E402
-import settings as plan  # noqa: E402
 import submissions as found  # noqa: E402
 import summary  # noqa: E402
 import watch  # noqa: E402
 import weights as weighing  # noqa: E402
-from grading import Grading, grade_apart, is_reference, recall, reference_submission  # noqa: E402
 from plain_text import printable  # noqa: E402
-from progress import Progress, duration  # noqa: E402
 from results import Results, write_atomically  # noqa: E402
 from server import Limits  # noqa: E402
 
@@ -202,7 +201,7 @@ def grading_of(chosen):
     folders, weights = (chosen.bin.resolve(), chosen.output.resolve()), weighing.read(
         chosen.weights
     )
-    return Grading(settings, limits, *folders, weights, chosen.parts, chosen.jobs)
+    return grading.Grading(settings, limits, *folders, weights, chosen.parts, chosen.jobs)
 
 
 def list_all(every, shared):
@@ -216,12 +215,11 @@ def list_all(every, shared):
         for part in shared.wanted:
             steps = [(what, took) for (_, of), what, took in shared.steps(one) if of == part]
             listed = "; ".join(what for what, _ in steps)
-            say(f"  {part}, about {duration(sum(took for _, took in steps))}: {listed}")
-    for cores in shared.settings.cores:
-        if why := plan.why_not(cores, shared.limits):
-            say(f"not measured on {figures.counted(cores, 'core')}: {why}")
+            say(f"  {part}, about {plan.duration(sum(took for _, took in steps))}: {listed}")
+    for cores, why in plan.skipped(shared.settings, shared.limits).items():
+        say(f"not measured on {figures.counted(cores, 'core')}: {why}")
     total = sum(expected for one in every for _, _, expected in shared.steps(one))
-    say(f"about {duration(total)} in all")
+    say(f"about {plan.duration(total)} in all")
     return OK
 
 
@@ -241,10 +239,7 @@ def write_bundle(chosen):
 
 def check_sandbox(wanted, shared):
     """Goes on without one where it may and must."""
-    try:
-        why = apart.run(sandbox.why_not) if shared.limits.sandbox else ""
-    except apart.Died as error:
-        why = str(error)
+    why = grading.sandbox_problem() if shared.limits.sandbox else ""
     if why and wanted == "on":
         raise found.BadInput(f"--sandbox on: there can be none: {why}")
     if why:
@@ -262,7 +257,7 @@ def grade_at_once(queue, shared):
     """So many submissions at once as shared.jobs says, but for the throughput: run() finds the
     results. Only in sandboxes, as each has its own ports there."""
     wanted = tuple(part for part in shared.wanted if part != "throughput")
-    queue = [one for one in queue if not one.is_compose and not is_reference(one)]
+    queue = [one for one in queue if not one.is_compose and not grading.is_reference(one)]
     jobs = min(shared.jobs, len(queue), len(os.sched_getaffinity(0)))
     if jobs < 2 or not wanted:
         return
@@ -274,9 +269,9 @@ def grade_at_once(queue, shared):
 
     def grade_all(mine):
         own, watch.at_once = replace(shared, wanted=wanted), jobs
-        own.progress = Progress([step for one in mine for step in own.steps(one)])
+        own.progress = plan.Progress([step for one in mine for step in own.steps(one)])
         for one in mine:
-            grade_apart(one, own)
+            grading.grade_apart(one, own)
 
     begun = [apart.start(lambda mine=queue[nth::jobs]: grade_all(mine)) for nth in range(jobs)]
     while begun:
@@ -291,17 +286,17 @@ def run(every, shared, fresh, only=()):
     the table."""
     queue = [one for one in every if is_chosen(one, only)]
     if "throughput" in shared.wanted:
-        queue.insert(0, reference_submission(shared.bin))
+        queue.insert(0, grading.reference_submission(shared.bin))
     if fresh:
         for one in queue:
             Results(shared.output, one.slug).discard(plan.PARTS)
     gradable = [one for one in queue if not one.problem]
-    shared.progress = Progress([step for one in gradable for step in shared.steps(one)])
-    for cores in shared.settings.cores:
-        if "throughput" in shared.wanted and (why := plan.why_not(cores, shared.limits)):
+    shared.progress = plan.Progress([step for one in gradable for step in shared.steps(one)])
+    if "throughput" in shared.wanted:
+        for cores, why in plan.skipped(shared.settings, shared.limits).items():
             count = figures.counted(cores, "core")
             shared.progress.say(f"throughput on {count} is not measured: {why}")
-    others = [recall(one, shared) for one in every if not is_chosen(one, only)]
+    others = [grading.recall(one, shared) for one in every if not is_chosen(one, only)]
     others = [made for made in others if made]
     for made in others:
         moments.find(made, shared)
@@ -309,8 +304,8 @@ def run(every, shared, fresh, only=()):
     grade_at_once(gradable, shared)
     grades, reference = [], None
     for one in queue:
-        made = grade_apart(one, shared)
-        if is_reference(one):
+        made = grading.grade_apart(one, shared)
+        if grading.is_reference(one):
             reference = made
             if made.problem:
                 raise found.BadInput(f"the reference server cannot be run: {made.problem}")

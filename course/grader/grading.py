@@ -3,6 +3,7 @@
 
 import os
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,11 +11,11 @@ import apart
 import compose
 import machine
 import parts
+import plan
 import sandbox
-import settings as plan
 from dialogue import NoReply, Style, find_style, loopback_problem
 from results import Results
-from server import NotStarted, PortTaken, first_error, run_build, tail_of, work_folder
+from server import NotStarted, PortTaken, first_error, run_build, tail_of
 from submissions import Submission, fingerprint, windows_scripts
 
 SANDBOX_FAILS = "bwrap: "  # as its last words begin
@@ -51,9 +52,7 @@ class Grading:
     wanted: tuple  # parts
     jobs: int = 1  # submissions at once
     progress: object = None
-
-    def __post_init__(self):
-        self.fingerprints = {}
+    fingerprints: dict = field(default_factory=dict)
 
     @property
     def clients(self):
@@ -66,18 +65,23 @@ class Grading:
             for what, seconds in plan.steps_of(part, self.settings, self.limits, self.clients):
                 yield (submission.name, part), what, seconds
 
+    def fingerprint(self, *programs):
+        """Worked out once."""
+        if programs not in self.fingerprints:
+            binaries = [self.bin / name for name in programs]
+            self.fingerprints[programs] = machine.fingerprint(binaries)
+        return self.fingerprints[programs]
+
     def key(self, submission, part, style):
         """Two results with the same key measured the same."""
         program = PROGRAMS.get(part)
-        if program and program not in self.fingerprints:
-            self.fingerprints[program] = machine.fingerprint([self.bin / program])
         return {
             "submission": submission.described(),
             "settings": self.settings.of(part),
             "clients": list(self.clients) if part == "audit" else None,
             "limits": vars(self.limits).copy(),
             "style": None if part == "conformance" else vars(style).copy(),
-            "program": self.fingerprints.get(program),
+            "program": self.fingerprint(program) if program else None,
             "cpus": sorted(os.sched_getaffinity(0)),
         }
 
@@ -121,33 +125,26 @@ def grade(submission, shared):
         _grade_and_clear(made, shared)
     except Exception as error:  # noqa: BLE001
         made.problem, made.is_ours = f"the grader failed: {error!r}", True
-        log = shared.output / submission.slug / "grader.log"
         if isinstance(error, MachineFails):
             made.problem = str(error)
-        elif _is_written(log, traceback.format_exc()):
-            made.problem += f"; {log} says where"
+        else:
+            with suppress(OSError):
+                log = shared.output / submission.slug / "grader.log"
+                log.write_text(traceback.format_exc(), errors="replace")
+                made.problem += f"; {log} says where"
         shared.progress.say(f"{submission.name}: not graded: {made.problem}")
     return made
-
-
-def _is_written(log, text):
-    try:
-        log.write_text(text, errors="replace")
-        return True
-    except OSError:
-        return False
 
 
 def _grade_and_clear(made, shared):
     submission = made.submission
     results = Results(shared.output, submission.slug)
-    work = work_folder(results.folder)
     is_sandboxed = shared.limits.sandbox and not submission.is_compose
     try:
         with sandbox.lent(submission.top if is_sandboxed else None):
             _grade(made, shared, results)
     finally:
-        sandbox.clear(work)
+        sandbox.clear(results.folder)
         results.files_are(fingerprint(submission))
         for part, _, _ in shared.steps(submission):
             shared.progress.done(part)
@@ -277,12 +274,13 @@ def _check_machine(shared, log):
     if shared.limits.sandbox and not why:
         last = tail_of(log).splitlines()[-1:]
         if any(line.startswith(SANDBOX_FAILS) for line in last):
-            why = _sandbox_problem()
+            why = sandbox_problem()
     if why:
         raise MachineFails(f"this machine cannot grade servers: {why}")
 
 
-def _sandbox_problem():
+def sandbox_problem():
+    """Why there can be no sandbox now; empty if there can."""
     try:
         return apart.run(sandbox.why_not)
     except apart.Died as error:

@@ -19,7 +19,6 @@ import tempfile
 import threading
 from pathlib import Path
 
-import machine
 import processes
 import weights as weighing
 from results import write_atomically
@@ -33,10 +32,6 @@ PATIENCE_S = 20  # for our server to start or to stop, and for the cases of one 
 PAGE = "http://127.0.0.1:8080/#replay/"  # of a server with its usual port
 NAME = re.compile(r'\b(id|sym)="[^"]+"')
 SYMBOL = re.compile(r'\bsym="([^"]+)"')
-
-
-class NoDay(Exception):
-    """One sentence: why a day could not be made."""
 
 
 def find(grade, shared):
@@ -107,7 +102,8 @@ def day_of(rule, shared):
     name = rule.lower()
     folder = shared.output / f"{STORE}.days" / name
     file, chosen = folder / "requests.json", shared.settings
-    key = [chosen.seed, chosen.conformance_rounds, fingerprint_of_programs(shared)]
+    programs = shared.fingerprint("conformance", "server")
+    key = [chosen.seed, chosen.conformance_rounds, programs]
     try:
         day = json.loads(file.read_text())
         if day["key"] == key:
@@ -122,13 +118,6 @@ def day_of(rule, shared):
     day = {"name": name, "key": key, "turns": turns, "symbols": symbols}
     write_atomically(file, json.dumps(day))
     return day
-
-
-def fingerprint_of_programs(shared):
-    if "moments" not in shared.fingerprints:
-        programs = [shared.bin / name for name in ("conformance", "server")]
-        shared.fingerprints["moments"] = machine.fingerprint(programs)
-    return shared.fingerprints["moments"]
 
 
 def read_journal(path):
@@ -155,7 +144,7 @@ def record(rule, store, shared):
             words = output.readline().decode() if is_ready else ""
             ports = re.fullmatch(r"ready port=(\d+) .* http-port=(\d+)\n", words)
             if not ports:
-                raise NoDay("our server did not start")
+                raise RuntimeError("our server did not start")
             with Recorder(int(ports[1]), int(ports[2])) as recorder:
                 is_kept = keeps(rule, recorder.port, shared)
             server.terminate()

@@ -1,22 +1,23 @@
 """index.html with the table of all servers, a page for each, grades.json and grades.csv. The
 template is that of all reports."""
 
+import statistics
 import time
+from collections import Counter
 from dataclasses import replace
 
 import feedback
 import figures
 import machine
+import plan
 import server_page
-import settings as plan
 import summary
-from class_page import class_blocks
-from progress import duration
-from report import code, listed, render, section, table, text
+from plan import PARTS
+from report import code, columns, listed, render, section, table, text, values
 from results import encoded, write_atomically
-from settings import PARTS
-from throughput_page import reference_blocks
+from weights import root_cause, rule_losses
 
+RULES_MAX = 25  # of those that cost points, in the page
 HOW = {
     "conformance": "The rules of docs/protocol.md that the server keeps: must counts 3, should 1.",
     "audit": (
@@ -93,7 +94,7 @@ def index(rows, reference, shared, waiting):
     if failed := [row[0] for row in rows if row[0].problem]:
         details = [[one.submission.name, ": ", one.problem] for one in failed]
         notices.append({"kind": "bad", "text": "Not graded:", "details": details})
-    words = [figures.counted(len(rows), "server"), date, f"measured in {duration(took)}"]
+    words = [figures.counted(len(rows), "server"), date, f"measured in {plan.duration(took)}"]
     words += [f"{about['cpu']}, {figures.counted(len(about['cpus']), 'CPU')}"]
     words += [f"seed {shared.settings.seed}", f"commit {machine.commit()}"]
     return {
@@ -134,6 +135,67 @@ def grades_table(rows, reference, shared):
     return table(["rank", "server", "points", *heads], shown)
 
 
+def class_blocks(rows, weights):
+    """What the class as a whole reached; servers that were not graded do not count. rows: of
+    summary.scored."""
+    graded = [row for row in rows if not row[0].problem]
+    if not graded:
+        return []
+    return [*points_blocks(rows, graded), *rule_blocks(graded, weights)]
+
+
+def points_blocks(rows, graded):
+    parts = [("all", [got for _, _, got, _ in graded], max(of for *_, of in graded))]
+    for part in PARTS:
+        given = [row[1][part] for row in graded if part in row[1]]
+        if given:
+            parts.append((part, [points for points, _ in given], given[0][1]))
+    shown = [[name, f"{most:g}", *spread(points)] for name, points, most in parts]
+    heads = ["part", "#of", "#servers", "#mean", "#least", "#first quarter", "#median"]
+    heads += ["#third quarter", "#most"]
+    missing = len(rows) - len(graded)
+    more = {"note": f"Left out, since they were not graded: {missing} of {len(rows)}."}
+    return [table(heads, shown, title="Points", **(more if missing else {}))]
+
+
+def spread(points):
+    quarters = statistics.quantiles(points, method="inclusive") if points[1:] else points * 3
+    shown = [statistics.mean(points), min(points), *quarters, max(points)]
+    return [str(len(points)), *(f"{figure:.1f}" for figure in shown)]
+
+
+def rule_blocks(graded, weights):
+    """Which rules cost the class most."""
+    lost, caused = {}, Counter()
+    for grade, *_ in graded:
+        for rule, points in rule_losses(grade.parts.get("conformance") or {}, weights):
+            one = lost.setdefault(str(rule.get("rule")), {"rule": rule, "points": 0.0})
+            one[rule["result"]] = one.get(rule["result"], 0) + 1
+            one["points"] += points
+            caused[root_cause(rule)] += points
+    every = sorted(lost.items(), key=lambda item: (-caused[item[0]], -item[1]["points"]))
+    if not every:
+        return []
+    count = len(graded)
+    shown = [
+        [number, one["rule"].get("level"), str(one.get("broken", 0)), str(one.get("blocked", 0))]
+        + [f"{one['points'] / count:.2f}", f"{caused[number] / count:.2f}"]
+        + [one["rule"].get("sentence", "")]
+        for number, one in every[:RULES_MAX]
+    ]
+    heads = ["rule", "level", "#broken", "#blocked", "#points lost", "#as root cause"]
+    heads += ["what it says"]
+    note = (
+        "Servers that break the rule, or for which it could not be tested because another is"
+        " broken; points lost, mean over the servers. As root cause: with the rules that it blocks."
+    )
+    if len(every) > RULES_MAX:
+        rest = len(every) - RULES_MAX
+        left = figures.counted(rest, "rule that costs less is", "rules that cost less are")
+        note += f" {left} left out."
+    return [table(heads, shown, title="Points lost per rule", note=note)]
+
+
 def parts_table(shared):
     points = shared.weights["points"]
     rows = [[part, f"{points[part]:g}", HOW[part]] for part in PARTS if part in shared.wanted]
@@ -144,21 +206,13 @@ def how(reference, shared):
     """The blocks on settings; teachers compare them before they compare grades."""
     limits = vars(shared.limits).copy()
     limits["cpus"] = limits["cpus"] or "all"
-    tables = [
-        {"type": "values", "title": "Settings", "values": vars(shared.settings).copy()},
-        {"type": "values", "title": "Limits of a server", "values": limits},
-    ]
+    settings = values("Settings", vars(shared.settings).copy())
     words = "One server at a time, on loopback, each part with empty data. The weights are in "
     blocks = [
         text(words, code("grades.json"), ", with all figures."),
-        {"type": "columns", "blocks": tables},
+        columns(settings, values("Limits of a server", limits)),
     ]
     if reference:
-        blocks += reference_blocks(reference)
-    skipped = {count: plan.why_not(count, shared.limits) for count in shared.settings.cores}
-    lines = [
-        f"{figures.counted(int(count), 'core was', 'cores were')} not measured: {why}"
-        for count, why in skipped.items()
-        if why
-    ]
+        blocks += server_page.reference_blocks(reference)
+    lines = server_page.not_measured(plan.skipped(shared.settings, shared.limits))
     return blocks + ([listed(lines)] if lines else [])

@@ -18,13 +18,22 @@ from pathlib import Path
 import compose
 import durability as durability_part
 import figures
+import plan
 import processes
 import sandbox
-import settings as plan
 from dialogue import FIRST_REPLY_S, Dialogue, NoReply, Style, an_account
-from server import NotStarted, tail_of, work_folder
+from durability import HOPELESS, is_hopeless
+from server import NotStarted, owner, tail_of
 
-RESTART = Path(__file__).resolve().parent / "restart.py"
+# The conformance test runs this: it asks the grader to start the server again, and waits until it
+# is there.
+RESTART = """
+import socket, sys
+with socket.socket(socket.AF_UNIX) as grader:
+    grader.connect(sys.argv[1])
+    grader.settimeout(600)
+    sys.exit(0 if grader.recv(16) == b"ok" else 1)
+"""
 AUDIT_CASH = "1000000000"  # of an account, whole: also a server with 32 bits for it can pass
 GRACE_S = 30  # for a program that was asked to end, or that has still to audit
 # Until the conformance test has noticed in each of its clients that the server is gone.
@@ -33,7 +42,6 @@ TOOL_BYTES_MAX = 4 << 30
 TEXT_MAX = 4000  # of a quoted message
 FINDINGS_MAX = 10
 RESTARTS_MAX = 60
-HOPELESS = 2  # runs in a row without one answered request; then the others are left out
 
 
 @dataclass
@@ -52,7 +60,7 @@ class Context:
 
     def server(self, cpus=()):
         cpus = cpus or (plan.usable_cpus(self.limits.cpus) if self.limits.cpus else ())
-        return compose.server_for(self.submission, self.limits, work_folder(self.folder), cpus)
+        return compose.server_for(self.submission, self.limits, self.folder, cpus)
 
     @contextmanager
     def warm_server(self, cpus=()):
@@ -111,7 +119,7 @@ def conformance(context):
     chosen = context.settings
     with folder_of_tools(context) as folder, context.server() as server:
         report, path = Path(folder) / "report.json", f"{folder}/restart"
-        restart = f"{shlex.quote(sys.executable)} {shlex.quote(str(RESTART))} {shlex.quote(path)}"
+        restart = shlex.join([sys.executable, "-c", RESTART, path])
         command = [str(context.bin / "conformance"), f"127.0.0.1:{server.port}"]
         command += ["--json", str(report), "--restart", restart, "--seed", str(chosen.seed)]
         command += ["--timeout", f"{chosen.conformance_timeout_s:g}"]
@@ -120,7 +128,7 @@ def conformance(context):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(path)
             listener.listen()
-            command = bounded(context, command, [folder, path], [sys.executable], [RESTART])
+            command = bounded(context, command, [folder, path], [sys.executable])
             status, log = _serve_restarts(command, listener, server, context)
         found = read_json(report)
         late = context.seconds_left() <= 0
@@ -162,16 +170,11 @@ def _serve_restarts(command, listener, server, context):
     return test.returncode, log
 
 
-def user_of_tools(context):
-    """None: that of the grader."""
-    return sandbox.user() if context.limits.sandbox else None
-
-
 @contextmanager
 def folder_of_tools(context):
     """A temporary folder for bounded(). That of TMPDIR may be in a folder that only root may
     enter."""
-    uid = user_of_tools(context)
+    uid = owner(context.limits)
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
         if not uid or _is_lent(uid, folder):
             yield folder
@@ -183,18 +186,17 @@ def folder_of_tools(context):
 def _is_lent(uid, file):
     """Makes it that user's. Returns whether that user can write to it."""
     os.chown(file, uid, uid)
-    return sandbox.may(uid, "-w", file)
+    return sandbox.may_write(uid, file)
 
 
-def bounded(context, command, files, programs=(), scripts=()):
+def bounded(context, command, files, programs=()):
     """A program that reads what a server sends: replies without end must not take the memory of the
     machine, and the program has no more rights than the server. `files`: what it writes to;
-    `programs` and `scripts`: that it starts."""
-    uid = user_of_tools(context)
+    `programs`: that it starts."""
+    uid = owner(context.limits)
     words = sandbox.as_user(uid, command[0], *programs) if uid else []
-    if words:
-        is_read = all(sandbox.may(uid, "-r", script) for script in scripts)
-        words = words if is_read and all(_is_lent(uid, file) for file in files) else []
+    if words and not all(_is_lent(uid, file) for file in files):
+        words = []
     return [*words, "prlimit", processes.limit("data", TOOL_BYTES_MAX), "--", *command]
 
 
@@ -202,7 +204,8 @@ def loadgen(context, server, arguments):
     """(status, report or None, last words)"""
     command = [str(context.bin / "loadgen"), "--connect", f"127.0.0.1:{server.port}"]
     command += ["--seed", str(context.settings.seed), *arguments]
-    command += ["--timeout", f"{context.settings.reply_timeout_s:g}", "--lenient"]
+    command += ["--timeout", f"{context.settings.reply_timeout_s:g}"]
+    command += ["--reply-check", "lenient"]
     if context.style.per_request:
         command += ["--connection", "per-request"]
     with folder_of_tools(context) as folder:
@@ -256,7 +259,7 @@ def audit(context):
             one["problem"] = NOT_DRIVEN
         elif context.seconds_left() <= 0:
             one["problem"] = "out of time"
-        elif is_hopeless(runs[:-1]):
+        elif is_hopeless(runs[:-1], "answered"):
             one["problem"] = NO_ANSWERS
         else:
             context.say(f"{figures.counted(clients, 'client')}")
@@ -265,10 +268,6 @@ def audit(context):
 
 
 NO_ANSWERS = f"not run: in the {HOPELESS} runs before, not one request was answered"
-
-
-def is_hopeless(done):
-    return len(done) >= HOPELESS and not any(one.get("answered") for one in done[-HOPELESS:])
 
 
 def load(context, arguments, cpus=(), more=lambda report: {}):
@@ -286,7 +285,7 @@ def load(context, arguments, cpus=(), more=lambda report: {}):
 
 def _audit_run(context, clients):
     arguments = ["-c", str(clients), "--duration", f"{context.settings.audit_s:g}"]
-    arguments += ["--workload", "mix", "--cash", AUDIT_CASH, "--audit", "--audit-precision", "cent"]
+    arguments += ["--workload", "mix", "--cash", AUDIT_CASH, "--audit"]
     return load(context, arguments, more=audited)
 
 
@@ -321,16 +320,16 @@ def throughput(context):
     """Each trial on a fresh server; those of one round come after each other, then the next
     round."""
     chosen, done = context.settings, []
-    skipped = {cores: plan.why_not(cores, context.limits) for cores in chosen.cores}
+    skipped = plan.skipped(chosen, context.limits).items()
     result = {"trials": done, "problem": ""}
-    result["skipped"] = {str(cores): why for cores, why in skipped.items() if why}
+    result["skipped"] = {str(cores): why for cores, why in skipped}
     if not context.style.fits_loadgen:
         return {**result, "problem": NOT_DRIVEN}
     for nth, kind, cores in plan.trials(chosen, context.limits):
         if context.seconds_left() <= 0:
             result["problem"] = f"out of time after {figures.counted(len(done), 'trial')}"
             break
-        if is_hopeless(done):
+        if is_hopeless(done, "answered"):
             result["problem"] = f"{NO_ANSWERS}: {done[-1].get('problem') or done[-1].get('wrong')}"
             break
         context.say(plan.trial_name(kind, cores, nth, chosen))

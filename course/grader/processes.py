@@ -76,9 +76,9 @@ def open_files():
     return [most if one == resource.RLIM_INFINITY else min(one, most) for one in limits]
 
 
-def kill_group(pid, number=signal.SIGKILL):
+def kill_group(pid):
     try:
-        os.killpg(pid, number)
+        os.killpg(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
 
@@ -125,11 +125,10 @@ def servers_processes(first):
     return {pid for pid in found if table[pid][0] not in "ZX"}
 
 
-def ask_to_end(pids):
-    """SIGTERM to each."""
+def send_signal(pids, number):
     for pid in pids:
         try:
-            os.kill(pid, signal.SIGTERM)
+            os.kill(pid, number)
         except (ProcessLookupError, PermissionError):
             pass
 
@@ -142,11 +141,7 @@ def kill_all(first, patience_s=5.0):
         if first:
             kill_group(first)
         left = servers_processes(first)
-        for pid in left:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
+        send_signal(left, signal.SIGKILL)
         reap()
         if not left or time.monotonic() > deadline:
             return left

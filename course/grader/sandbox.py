@@ -284,9 +284,9 @@ def as_user(uid, *programs):
     return _as(uid)
 
 
-def may(uid, access, path):
-    """Whether this user may read (-r) or write (-w) it: also the folders above may keep it out."""
-    return subprocess.run([*_as(uid), "env", "test", access, path]).returncode == 0
+def may_write(uid, path):
+    """Whether this user may: also the folders above may keep it out."""
+    return subprocess.run([*_as(uid), "env", "test", "-w", path]).returncode == 0
 
 
 def _readable(folder, uid):

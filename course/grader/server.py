@@ -16,7 +16,7 @@ from pathlib import Path
 
 import processes
 import sandbox
-import scope
+import syscalls
 from watch import BYTES_OF_OTHERS, LOG_BYTES_MAX, Log, Watch, tail_of
 
 ERROR_LINE = re.compile(
@@ -74,7 +74,8 @@ def environment(in_sandbox=False, has_network=False):
 
 
 def owner(limits):
-    """The user that gets the files of a submission's own; None: that of the grader."""
+    """The user that gets the files of a submission, and that what reads its replies runs as; None:
+    that of the grader."""
     return sandbox.user() if limits.sandbox else None
 
 
@@ -103,7 +104,7 @@ def protected(command, submission, work, limits, is_build=False, is_pinned=False
         readable += [path for path in named if not path.is_relative_to(work)]  # its data
     has_network = limits.build_network or not is_build
     if is_build and has_network:
-        made += [sys.executable, scope.__file__]
+        made += [sys.executable, syscalls.__file__]
     return made + sandbox.wrapped(
         command,
         submission.top or submission.folder,
@@ -268,7 +269,8 @@ class CommandServer:
         if self.process is not None:
             pids = processes.servers_processes(self.process.pid)
             # bwrap itself would end at once, and the server with it.
-            processes.ask_to_end(pids - {self.process.pid} if self.limits.sandbox else pids)
+            pids -= {self.process.pid} if self.limits.sandbox else set()
+            processes.send_signal(pids, signal.SIGTERM)
             deadline = time.monotonic() + END_S
             while self.alive() and time.monotonic() < deadline:
                 time.sleep(0.02)
@@ -330,9 +332,3 @@ def run_build(submission, work, log, limits):
     if killed:
         return killed[0].replace("killed:", "was killed:")
     return f"ended with {status}" if status else ""
-
-
-def work_folder(path):
-    path = Path(path)
-    path.mkdir(parents=True, exist_ok=True)
-    return path

@@ -1,17 +1,20 @@
 """The page of one server: what was found, with the words of its replies. All of them become text
 nodes of the page, never markup."""
 
+import statistics
+
 import figures
 import moments
 import summary
 import weights as weighing
-from report import code, details, listed, section, table, text
+from plan import KINDS
+from report import chart, code, columns, details, line, listed, pre, section, table, text, values
 from student_files import shown
-from throughput_page import throughput_blocks
 
 QUOTED_RULES = 12  # broken ones with their conversations
 RESULTS = {"kept": "good", "broken": "bad", "blocked": "bad", "untested": None}
 NO_REPLY = "no reply"
+POSITIONS = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 ERRORS = {"refused": "no connection", "reset": "closed before the reply", "timeout": NO_REPLY}
 
 
@@ -31,7 +34,7 @@ def model(grade, given, got, of, reference, shared):
         sections.append(section(part, title, *problems(result), *blocks[part](result)))
     if grade.last_lines:
         sections.append(section("log", "Last lines of its log", pre(grade.last_lines)))
-    sections.append(section("run", "How it was run", {"type": "values", "values": facts(one)}))
+    sections.append(section("run", "How it was run", values("", facts(one))))
     return {
         "title": one.name,
         "about": [{"text": "all servers", "page": "index.html"}, " · ", code(one.shown_command)],
@@ -45,10 +48,6 @@ def facts(one):
     kept = "yes" if one.keeps_data else "no {data} or restart in its settings"
     found = {"command": one.shown_command, "folder": shown(one.folder), "keeps data": kept}
     return found | {name: getattr(one, name) for name in ("build", "restart") if getattr(one, name)}
-
-
-def pre(words):
-    return {"type": "pre", "text": words}
 
 
 def notices(grade):
@@ -118,8 +117,8 @@ def conformance_blocks(result, found, shared):
         title = "Differs in form alone, without loss of points"
         blocks.append(details(title, listed(result["form"])))
     rows = [rule_row(rule) for rule in rules]
-    columns = ["rule", "level", "result", "#cases", "what it says", "why"]
-    return [*blocks, table(columns, rows, title="All rules", wide=True)]
+    heads = ["rule", "level", "result", "#cases", "what it says", "why"]
+    return [*blocks, table(heads, rows, title="All rules", wide=True)]
 
 
 def outcome(rule):
@@ -137,9 +136,9 @@ def losses_table(losses, result, weights):
         + [f"{points:.2f}", str(rule.get("why", ""))]
         for rule, points in losses
     ]
-    columns = ["rule", "level", "result", "#points lost", "why"]
+    heads = ["rule", "level", "result", "#points lost", "why"]
     more = {"note": f"{rest:.1f} more points: rules that were not tested."} if rest > 0.05 else {}
-    return table(columns, rows, title="Points lost, root causes first", **more)
+    return table(heads, rows, title="Points lost, root causes first", **more)
 
 
 def rule_row(rule):
@@ -196,9 +195,9 @@ def audit_blocks(result, weights):
             + [run["ms"].get("p99"), lost, f"{share:.0%}"]
         )
         blocks += run_details(run)
-    columns = ["#clients", "audit", "#orders", "#executions", "#requests", "#requests/s"]
-    columns += ["#p99, ms", "#failed requests", "#of the points"]
-    return [table(columns, rows), *blocks]
+    heads = ["#clients", "audit", "#orders", "#executions", "#requests", "#requests/s"]
+    heads += ["#p99, ms", "#failed requests", "#of the points"]
+    return [table(heads, rows), *blocks]
 
 
 def run_details(run):
@@ -248,9 +247,132 @@ def durability_blocks(result):
         counts = [one.get(name, "–") for name in ("acknowledged", "gone", "changed", "unknown")]
         before = "yes" if one.get("ended_by_itself") else "no"
         rows.append([str(nth + 1), *counts, again, before])
-    columns = ["#kill", "#acknowledged", "#gone", "#changed", "#not answered"]
-    columns += ["#seconds to answer again", "ended before the kill"]
-    blocks = [text(words), table(columns, rows)] if rows else [text(words)]
+    heads = ["#kill", "#acknowledged", "#gone", "#changed", "#not answered"]
+    heads += ["#seconds to answer again", "ended before the kill"]
+    blocks = [text(words), table(heads, rows)] if rows else [text(words)]
     if result.get("examples"):
         blocks.append(listed(result["examples"]))
     return blocks
+
+
+# Throughput and response times, beside the reference.
+
+
+def latency(result, kind, cores, name):
+    times = [
+        trial["ms"].get(name)
+        for trial in (result or {}).get("trials", [])
+        if (trial["kind"], trial["cores"]) == (kind, cores) and trial.get("ms")
+    ]
+    times = [value for value in times if isinstance(value, (int, float))]
+    return statistics.median(times) if times else None
+
+
+def throughput_blocks(result, measured, weights):
+    ratios = weighing.ratios(result, measured)
+    own, other = weighing.rates(result), weighing.rates(measured)
+    rows = []
+    for key in sorted(set(own) | set(other), key=lambda key: (key[0], key[1])):
+        kind, cores = key
+        ratio = ratios.get(key)
+        of_points = "–" if ratio is None else f"{weighing.ratio_share(ratio, weights):.0%}"
+        percentiles = [latency(result, kind, cores, name) for name in ("p50", "p99")]
+        percentiles.append(latency(measured, kind, cores, "p99"))
+        share = None if ratio is None else f"{ratio:.1%}"
+        rows.append(
+            [kind, str(cores), own.get(key), other.get(key), share, *percentiles, of_points]
+        )
+    heads = ["request", "#cores", "#requests/s", "#of the reference", "#share"]
+    heads += ["#p50, ms", "#p99, ms", "#p99 of the reference, ms", "#of the points"]
+    blocks = [table(heads, rows)] if rows else []
+    items = [scaling(result, measured, kind) for kind in KINDS]
+    items += [*not_measured(result.get("skipped", {})), *remarks(result)]
+    if items := [item for item in items if item]:
+        blocks.append(listed(items))
+    return blocks + charts(result, measured)
+
+
+def not_measured(skipped):
+    """skipped: {cores: why}"""
+    return [
+        f"{figures.counted(int(cores), 'core was', 'cores were')} not measured: {why}"
+        for cores, why in skipped.items()
+    ]
+
+
+def remarks(result):
+    trials = result.get("trials", [])
+    found = [
+        f"{trial['kind']}, {figures.counted(trial['cores'], 'core')}: {trial['problem']}"
+        for trial in trials
+        if trial.get("problem")
+    ]
+    shared = sorted({trial["cores"] for trial in trials if trial.get("shares_cpus")})
+    if shared:
+        words = f"With {', '.join(map(str, shared))} cores the load generator had no CPU of its own"
+        found.append(f"{words}, beside the reference too.")
+    if any(trial.get("client_was_the_bottleneck") for trial in trials):
+        found.append("In some runs the load generator was the bottleneck, not the server.")
+    for trial in trials:
+        if sum((trial.get("errors") or {}).values()) and not weighing.valid_rate(trial):
+            what = f"{trial['kind']}, {figures.counted(trial['cores'], 'core')}"
+            words = trial.get("wrong") or ", ".join(trial["errors"])
+            found.append(f"{what}: too many requests failed, so it counts as 0. {words}")
+    return list(dict.fromkeys(found))
+
+
+def scaling(result, measured, kind):
+    own, other = weighing.scaling_factor(result, kind), weighing.scaling_factor(measured, kind)
+    if not own:
+        return ""
+    words = (
+        f"{kind}: on {figures.counted(own[0], 'core')} {own[1]:.2f} times the throughput of one"
+        " core"
+    )
+    return words + (f"; the reference {other[1]:.2f} times." if other else ".")
+
+
+def charts(result, measured):
+    made = []
+    for kind in KINDS:
+        rates, latencies = rate_chart(result, measured, kind), latency_chart(result, measured, kind)
+        if both := [block for block in (rates, latencies) if block]:
+            made.append(columns(*both))
+    return made
+
+
+def pair(own, other):
+    """The lines of the server and of the reference, without one that has no values."""
+    lines = [line("this server", own, "blue"), line("reference", other, "grey", "dashed")]
+    return [one for one in lines if any(value is not None for value in one["values"])]
+
+
+def rate_chart(result, measured, kind):
+    own, other = weighing.rates(result), weighing.rates(measured)
+    positions = sorted({cores for of, cores in {*own, *other} if of == kind})
+    lines = pair(*([rates.get((kind, cores)) for cores in positions] for rates in (own, other)))
+    y = {"name": "requests/s", "unit": "requests/s", "scale": "log"}
+    x, title = {"name": "cores of the server"}, f"Throughput of {kind} requests"
+    return positions and chart(title, x, y, positions, lines)
+
+
+def latency_chart(result, measured, kind):
+    cores = max((cores for of, cores in weighing.rates(result) if of == kind), default=None)
+    times = [[latency(one, kind, cores, name) for name in POSITIONS] for one in (result, measured)]
+    if not (lines := cores and pair(*times)):
+        return None
+    x = {"name": "share of the requests that were faster", "scale": "percentile"}
+    y = {"name": "response time, ms", "unit": "ms", "scale": "log"}
+    title = f"Response time of {kind} requests on {figures.counted(cores, 'core')}"
+    return chart(title, x, y, list(POSITIONS.values()), lines)
+
+
+def reference_blocks(reference):
+    measured = reference.parts.get("throughput") or {}
+    rows = [
+        [kind, str(cores), rate] + [latency(measured, kind, cores, name) for name in ("p50", "p99")]
+        for (kind, cores), rate in sorted(weighing.rates(measured).items())
+    ]
+    heads = ["request", "#cores", "#requests/s", "#p50, ms", "#p99, ms"]
+    title = "The reference: this project's server, policy loop, SQLite on the disk"
+    return [table(heads, rows, title=title)]

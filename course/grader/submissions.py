@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 
 import exports
@@ -226,10 +227,10 @@ def from_export(file, parent, say=lambda sentence: None):
         names += f", and {more} more" if more > 0 else ""
         say(f"{file}: left out, since it belongs to no submission: {names}")
     found = []
-    for one in every:
-        made = from_folder(one.folder.resolve())
-        made.name, made.known_as, made.students = one.name, one.name, one.students
-        made.problem = one.problem or made.problem
+    for folder, about in every:
+        made = from_folder(folder.resolve())
+        made.name, made.known_as, made.students = about["name"], about["name"], about["students"]
+        made.problem = about.get("problem") or made.problem
         found.append(made)
     return found
 
@@ -256,22 +257,21 @@ def from_compose(folder):
 
 def slugged(submissions, reserved=("index", "reference", "submissions")):
     """Gives each a name for its files that no other has, and makes shown names unique."""
-    taken, names = set(reserved), set()
+    slugs, names = set(reserved), set()
     for one in submissions:
         # Names of files are bytes, and may be commands of a terminal.
-        one.name = printable(one.name)
-        wanted, nth = one.name, 1
-        while one.name in names:
-            nth += 1
-            one.name = f"{wanted}-{nth}"
-        names.add(one.name)
-        base = re.sub(r"[^a-z0-9]+", "-", one.name.lower()).strip("-")[:40] or "server"
-        one.slug, nth = base, 1
-        while one.slug in taken:
-            nth += 1
-            one.slug = f"{base}-{nth}"
-        taken.add(one.slug)
+        one.name = _unique(printable(one.name), names)
+        slug = re.sub(r"[^a-z0-9]+", "-", one.name.lower()).strip("-")[:40] or "server"
+        one.slug = _unique(slug, slugs)
     return submissions
+
+
+def _unique(name, taken):
+    """The name, with a number if it is taken; then that is taken too."""
+    numbered = (f"{name}-{nth}" for nth in count(2))
+    found = next(one for one in chain([name], numbered) if one not in taken)
+    taken.add(found)
+    return found
 
 
 def fingerprint(submission):

@@ -8,7 +8,7 @@ from collections import Counter
 import machine
 import weights as weighing
 from plain_text import printable
-from settings import PARTS
+from plan import PARTS
 
 FORMAT = "exchange-grades/1"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")

@@ -1,13 +1,20 @@
-"""The filter of system calls of a sandbox: a program of classic BPF for seccomp, as bwrap --seccomp
-takes it.
+"""What the kernel refuses to submissions: system calls, and abstract UNIX sockets.
 
-It closes what namespaces leave open: kinds of sockets that no network namespace holds (AF_VSOCK),
+The filter of system calls is a program of classic BPF for seccomp, as bwrap --seccomp takes it. It
+closes what namespaces leave open: kinds of sockets that no network namespace holds (AF_VSOCK),
 files that would change the user of those who start them, interfaces that have let submissions out
-of other sandboxes, and memory that the grader cannot count."""
+of other sandboxes, and memory that the grader cannot count.
 
+As a program, syscalls.py COMMAND..., this starts a command that reaches no abstract UNIX socket of
+other programs, such as those of a desktop. These sockets belong to the network, which a build may
+share with the machine; Landlock holds them back, from Linux 6.12 on."""
+
+import ctypes
 import errno
+import os
 import platform
 import struct
+import sys
 
 # The number of a system call on x86_64 and on aarch64; None: it is not there.
 NUMBERS = {
@@ -84,6 +91,11 @@ RLIMIT_CORE = 4
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
 NUMBER_AT, MACHINE_AT, ARGUMENTS_AT = 0, 4, 16  # in struct seccomp_data
+
+CREATE_RULESET, RESTRICT_SELF = 444, 446  # of Landlock, on all architectures
+VERSION_FLAG, SCOPED_VERSION = 1, 6
+ABSTRACT_UNIX_SOCKET = 1
+PR_SET_NO_NEW_PRIVS = 38
 
 
 def why_not():
@@ -168,3 +180,28 @@ def _high(nth):
 def _fail(number):
     """0: it does nothing, and reports success."""
     return _step(RETURN, ERRNO | number)
+
+
+def landlock_version():
+    """Below 1 if the kernel has no Landlock."""
+    return _call(CREATE_RULESET, None, 0, VERSION_FLAG)
+
+
+def restrict():
+    """This process, and those that it starts, reach no abstract UNIX socket of others, if the
+    kernel can prevent that."""
+    if landlock_version() < SCOPED_VERSION:
+        return
+    attributes = struct.pack("=QQQ", 0, 0, ABSTRACT_UNIX_SOCKET)
+    ruleset = _call(CREATE_RULESET, ctypes.c_char_p(attributes), len(attributes), 0)
+    ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _call(RESTRICT_SELF, ctypes.c_long(ruleset), 0)
+
+
+def _call(number, *arguments):
+    return ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(number), *arguments)
+
+
+if __name__ == "__main__":
+    restrict()
+    os.execvp(sys.argv[1], sys.argv[1:])

@@ -1,9 +1,10 @@
 """The weights of a grading, read from a TOML file and checked, and the points that they give."""
 
 import math
+import statistics
 from collections import Counter
 
-from settings import KINDS, PARTS
+from plan import KINDS, PARTS
 from submissions import UNREADABLE, BadInput, read_toml
 
 AUDIT_ERRORS_MAX = 0.01  # of the requests, for part of the points
@@ -157,12 +158,6 @@ def ratio_share(ratio, weights):
     return min(1.0, math.log(ratio / floor) / math.log(full / floor))
 
 
-def median(values):
-    values = sorted(values)
-    middle = len(values) // 2
-    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
-
-
 def valid_rate(trial):
     """Requests per second; 0 if too many of them failed."""
     lost = sum((trial.get("errors") or {}).values())
@@ -177,7 +172,7 @@ def rates(result):
     every = {}
     for trial in (result or {}).get("trials", []):
         every.setdefault((trial["kind"], trial["cores"]), []).append(valid_rate(trial))
-    return {key: median(values) for key, values in every.items()}
+    return {key: statistics.median(values) for key, values in every.items()}
 
 
 def ratios(result, reference):

@@ -1,15 +1,25 @@
-"""The commands where the exchange does not answer. With one, they run as the page of a class shows
-(testing/system/documents/test_class.py)."""
+"""The commands where the exchange does not answer, or is behind. With one that answers, they run as
+the page of a class shows (testing/system/documents/test_class.py)."""
 
 import fcntl
 import os
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 from support import FOLDERS
+
+from commands import export
+from exchange_client import Exchange
+from exchange_client.errors import ConnectionFailed, InDoubt
+from folder import Folder, Member
+from scenario import Values
+from session import Options, Session, create_accounts
 
 PROGRAM = "import commands; commands.main()"
 SCENARIO = '[student]\n[[instrument]]\nsymbol = "ABC"\n'
@@ -116,6 +126,77 @@ class Commands(unittest.TestCase):
         self.write("roster", 'name\nAda\n"Points Possible \x1b[2J"\n')
         code, said, _ = self.run_class("init", "roster", "scenario", "--http", "127.0.0.1:1")
         self.assertEqual((0, False), (code, "\x1b" in said))
+
+
+class Behind:
+    """An HTTP port that does not show the newest batch."""
+
+    def ask(self, path, body=None):
+        return 200, b"exchange_journal_batch 5\n"
+
+    def json(self, path):
+        return {"batch": 4}
+
+
+class Secrets(unittest.TestCase):
+    def test_errors_of_a_lost_connection_have_no_keys(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            address = f"127.0.0.1:{listener.getsockname()[1]}"
+            members = [Member(f"{n}", f"key; of {n}", f"{n}", Values(cash=1)) for n in range(300)]
+
+            def take_one():
+                listener.accept()[0].close()
+
+            taker = threading.Thread(target=take_one)
+            taker.start()
+            session = Session.__new__(Session)
+            session.options = Options(address, "", None, 5, None)
+            with self.assertRaises(InDoubt) as raised, session._change("class x"):
+                create_accounts(Exchange(address, operator_key="key; of all"), members)
+            taker.join()
+        self.assertRegex(str(raised.exception), f"^no reply from {address}: ")
+        self.assertNotIn("key", str(raised.exception))
+        with self.assertRaises(ConnectionFailed) as raised, session._change("class x"):
+            create_accounts(Exchange(address), members)
+        refused = f"cannot connect to {address}: Connection refused"
+        self.assertEqual(refused, str(raised.exception))
+
+
+class Reading(unittest.TestCase):
+    """What commands read of an exchange."""
+
+    def session(self, holder, roster):
+        Path(holder, "roster").write_text(roster, encoding="utf-8")
+        Path(holder, "scenario").write_text(SCENARIO)
+        folder = Folder(f"{holder}/class")
+        self.addCleanup(folder.unlock)
+        files = (f"{holder}/roster", f"{holder}/scenario")
+        folder.write(*files, "http://x", [], "", lambda *_: None)
+        return Session(folder, Options("127.0.0.1:1", "127.0.0.1:1", None, 0.05, None))
+
+    def test_commands_do_not_decide_by_what_is_old(self):
+        with tempfile.TemporaryDirectory() as holder:
+            session = self.session(holder, "name\nAda\n")
+            session.http = Behind()
+            for act in (
+                session.populate,
+                lambda: session.set_trading("open"),
+                lambda: export(None, session),
+            ):
+                with self.assertRaisesRegex(ConnectionFailed, "does not show yet what was"):
+                    act()
+
+    def test_results_are_a_table_like_the_roster_and_start_no_formula(self):
+        with tempfile.TemporaryDirectory() as holder:
+            session = self.session(holder, "\ufeffName;Email\n=1+1;ada@x\n-5;alan@x\n")
+            ada = {"account": "1001", "rank": 1, "profit": "7", "volume": "9", "trades": 2}
+            board = {"standings": [ada | {"largest_position": "3"}], "rounds": []}
+            session.wait_for_all, session.leaderboard = lambda: None, lambda: board
+            export(SimpleNamespace(to=holder), session)
+            results = Path(holder, "students.csv").read_text(encoding="utf-8")
+        heading = "\ufeffName;Email;account;shown as;rank;profit;volume;trades;largest_position"
+        rows = ["'=1+1;ada@x;1001;'=1+1;1;7;9;2;3", "'-5;alan@x;1002;'-5;;0;0;0;0"]
+        self.assertEqual([heading, *rows], results.splitlines())
 
 
 if __name__ == "__main__":

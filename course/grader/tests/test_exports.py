@@ -1,12 +1,23 @@
-"""Zips of course platforms: what is unpacked, under which names, and what is refused."""
+"""Zips of course platforms: what is unpacked, under which names, and what is refused. Also archives
+and settings that no author of a test wrote.
 
+Of these the seed is printed; EXCHANGE_SEED gives another, EXCHANGE_ROUNDS more rounds."""
+
+import bz2
+import gzip
 import io
+import lzma
+import os
+import random
+import shutil
 import stat
 import subprocess
+import sys
 import tarfile
 import threading
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import exports
 import submissions
@@ -48,25 +59,26 @@ def zipped(files, windows=False):
     return out.getvalue()
 
 
-def tarred(files):
+def tarred(files, **headers):
+    """files: as zipped(); headers: records of pax, for each of them."""
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as made:
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as made:
         for name, content in files.items():
             info = tarfile.TarInfo(name)
+            info.pax_headers = headers
+            if isinstance(content, Path):
+                info.type, info.linkname, content = tarfile.SYMTYPE, str(content), b""
             content = content.encode() if isinstance(content, str) else content
             info.size = len(content)
             made.addfile(info, io.BytesIO(content))
     return out.getvalue()
 
 
-def tar_with(**headers):
-    """A tar of a run.sh that has these records of pax."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as made:
-        info = tarfile.TarInfo("run.sh")
-        info.size, info.pax_headers = len(RUN), headers
-        made.addfile(info, io.BytesIO(RUN.encode()))
-    return out.getvalue()
+def limit(test, **values):
+    """Other limits of the module exports until the test ends."""
+    patch = mock.patch.multiple(exports, **values)
+    patch.start()
+    test.addCleanup(patch.stop)
 
 
 class Exports(toys.TestCase):
@@ -137,11 +149,12 @@ class Exports(toys.TestCase):
         with zipfile.ZipFile(nameless, "w") as made:
             made.writestr("x", "")
             made.filelist[0].filename = ""
-        times = {time: tar_with(mtime=time) for time in ("1e30", "inf", "nan", "-9e9")}
-        large = tar_with(**{"GNU.sparse.size": "9" * 5000})
+        run = {"run.sh": RUN}
+        times = {time: tarred(run, mtime=time) for time in ("1e30", "inf", "nan", "-9e9")}
+        large = tarred(run, **{"GNU.sparse.size": "9" * 5000})
         every = {f"all/{name}/server.tar": content for name, content in times.items()}
         every |= {"all/nameless/server.zip": nameless.getvalue(), "all/zoe/run.sh": RUN}
-        every |= {"all/large/server.tar": large, "all/cut/server.tar": tar_with()[:700]}
+        every |= {"all/large/server.tar": large, "all/cut/server.tar": tarred(run)[:700]}
         found = {one.name: one for one in self.export(every)}
         self.assertEqual(sorted({name.split("/")[1] for name in every}), sorted(found))
         for name in (*times, "zoe"):
@@ -164,20 +177,13 @@ class Exports(toys.TestCase):
         self.assertEqual("", eve.problem)
 
     def test_moodle_with_an_archive_in_each_folder(self):
-        tar = io.BytesIO()
-        with tarfile.open(fileobj=tar, mode="w:gz") as made:
-            info = tarfile.TarInfo("work/run.sh")
-            info.size = len(RUN)
-            made.addfile(info, io.BytesIO(RUN.encode()))
-            link = tarfile.TarInfo("work/link")
-            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-            made.addfile(link)
+        tar = gzip.compress(tarred({"work/run.sh": RUN, "work/link": Path("/etc/passwd")}))
         inner = zipped({"work/run.sh": RUN, "__MACOSX/x": "", "work/etc": Path("/etc")}, True)
         ada, bob, cyd = self.export(
             {
                 "Ada Lovelace_4711_assignsubmission_file_/server.zip": inner,
                 "Ada Lovelace_4711_assignsubmission_onlinetext_/onlinetext.html": "see the file",
-                "Bob B._4712_assignsubmission_file_server.tar.gz": tar.getvalue(),
+                "Bob B._4712_assignsubmission_file_server.tar.gz": tar,
                 "Cyd_4713_assignsubmission_file_/server.zip": b"PK no zip",
             }
         )
@@ -268,13 +274,8 @@ class Exports(toys.TestCase):
             self.assertTrue(kept.exists())
             self.assertTrue(ada.folder.is_relative_to((self.folder / "out").resolve()))
 
-    def limit(self, **values):
-        usual = {name: getattr(exports, name) for name in values}
-        self.addCleanup(vars(exports).update, usual)
-        vars(exports).update(values)
-
     def test_what_is_too_large_is_the_problem_of_one(self):
-        self.limit(BYTES_MAX=1 << 20)
+        limit(self, BYTES_MAX=1 << 20)
         large = {"run.sh": RUN, "zeros": b"\0" * (2 << 20)}
         files = {f"all/ada/{name}": content for name, content in large.items()}
         ada, bob, cyd = self.export(
@@ -285,7 +286,7 @@ class Exports(toys.TestCase):
         self.assertFalse(list(self.folder.rglob("zeros")))
 
     def test_many_files_and_deep_folders_are_the_problem_of_one(self):
-        self.limit(FILES_MAX=4)
+        limit(self, FILES_MAX=4)
         ada, bob, cyd, dan = self.export(
             {f"all/ada/{nth}": "" for nth in range(5)}
             | {"all/bob/run.sh": RUN}
@@ -300,12 +301,12 @@ class Exports(toys.TestCase):
 
     def test_what_takes_too_long_is_the_problem_of_one(self):
         endless = lambda *_: threading.Event().wait()
-        self.limit(UNPACK_S=0, _prepare=endless)
+        limit(self, UNPACK_S=0, _prepare=endless)
         (ada,) = self.export({"all/ada/grade.toml": "command = './x {port}'"})
         self.assertIn("0 s", ada.problem)
 
     def test_what_takes_too_much_memory_is_the_problem_of_one(self):
-        self.limit(UNPACK_MEMORY_BYTES=20 << 20, UNPACK_LOOK_S=0.001)
+        limit(self, UNPACK_MEMORY_BYTES=20 << 20, UNPACK_LOOK_S=0.001)
         many = zipped({f"{nth}": "" for nth in range(100_000)})
         ada, bob = self.export({"all/ada/server.zip": many, "all/bob/run.sh": RUN})
         self.assertIn("20 MB", ada.problem)
@@ -317,3 +318,124 @@ class Exports(toys.TestCase):
             submissions.from_export(file, self.folder / "out")
         with self.assertRaises(BadInput):
             self.export({"readme": "", "notes": ""})
+
+
+# Archives and settings that no author of a test wrote.
+
+SEED = int(os.environ.get("EXCHANGE_SEED") or 1982)
+ROUNDS = int(os.environ.get("EXCHANGE_ROUNDS") or 12)
+AT_ONCE = 16  # mutated submissions of a class
+FILES = {"run.sh": RUN, "src/main.c": "int main;" * 99, "src/a/b/c/data": bytes(range(256)) * 4}
+# What programs that read numbers, names and texts get wrong.
+BYTES = (b"\0", b"\xff", b"\xff" * 4, b"\x7f" * 8, b"9" * 40, b"../", b"/", b"\\", b"PK\1\2")
+WORDS = ("[" * 300, "{a=" * 200, "9" * 5000, "1e999", "nan", "true", "'''", '"', "\\u0000", "\\")
+WORDS += ("\\ud800", "=", "\n", "port = ", "compose = ", "'../..'", "a." * 500, "\ufeff", "\0")
+WORDS += ("'/proc/kmsg'", "restart = ''", "command = '{port}{port}{'", "-1", "0x", "1979-05-27")
+HEADERS = "mtime size path uid GNU.sparse.map GNU.sparse.realsize hdrcharset".split()
+ODD_TIMES = ("1e30", "inf", "nan", "-1", "9" * 400, "", "0x10", "1_0")
+
+
+def odd_names(choose):
+    """Names that cannot be files, or lead out of the folder."""
+    long = choose.choice(("n" * 300, "d/" * choose.randrange(1, 400) + "f", "x/" * 90))
+    names = ("", "/", ".", "..", "a/../../evil", "/evil", "\\..\\..\\evil", "a\nb", "\x1b[2J")
+    return choose.choice((*names, long, "run.sh/inside", "run.sh", "con:", "\udcff", "server.zip"))
+
+
+def flipped(data, choose):
+    """Some bytes changed, left out, doubled or replaced."""
+    data = bytearray(data)
+    for _ in range(choose.choice((1, 1, 2, 5, 30))):
+        at = choose.randrange(len(data) + 1)
+        size = choose.choice((0, 0, 1, 4, 64))
+        new = choose.choice((*BYTES, bytes([choose.randrange(256)]), bytes(data[at : at + size])))
+        data[at : at + (size or len(new))] = new
+    return bytes(data[: choose.randrange(len(data) + 1)] if choose.random() < 0.1 else data)
+
+
+def archive(choose):
+    """(name, content)"""
+    files = dict(FILES)
+    if choose.random() < 0.4:
+        files[odd_names(choose)] = choose.choice(("x", "", Path("/etc/passwd")))
+    kind = choose.choice(("zip", "zip", "tar", "tar.gz", "tar.bz2", "tar.xz", "rar"))
+    if kind == "zip":
+        files = {name.encode("utf-8", "replace").decode(): data for name, data in files.items()}
+        content = zipped(files, windows=choose.random() < 0.3)
+    elif choose.random() < 0.3:
+        header = {choose.choice(HEADERS): choose.choice((*ODD_TIMES, "../evil"))}
+        content = tarred({"run.sh": RUN}, **header)
+    else:
+        content = tarred({name: data for name, data in files.items() if name})
+    if choose.random() < 0.7:
+        content = flipped(content, choose)
+    packers = {"tar.gz": gzip.compress, "tar.bz2": bz2.compress, "tar.xz": lzma.compress}
+    content = packers.get(kind, bytes)(content)
+    if choose.random() < 0.5:
+        content = flipped(content, choose)
+    if choose.random() < 0.2:
+        content = zipped({f"server.{kind}": content})
+        kind = "zip"
+    return f"server.{kind}", content
+
+
+def settings(choose):
+    """A grade.toml, as bytes."""
+    lines = ["command = './server {port} {data}'", "build = 'make'", "port = 8000", "compose = 'x'"]
+    text = "\n".join(choose.sample(lines, choose.randrange(1, 4)))
+    for _ in range(choose.choice((0, 1, 1, 3))):
+        at = choose.randrange(len(text) + 1)
+        text = text[:at] + choose.choice(WORDS) + text[at + choose.randrange(4) :]
+    data = text.encode(choose.choice(("utf-8", "utf-8", "utf-16")), "surrogatepass")
+    return flipped(data, choose) if choose.random() < 0.4 else data
+
+
+class Mutated(toys.TestCase):
+    def setUp(self):
+        super().setUp()
+        print(f"EXCHANGE_SEED={SEED} EXCHANGE_ROUNDS={ROUNDS}", file=sys.stderr)
+        limit(self, BYTES_MAX=4 << 20)  # what claims to be long takes less time
+
+    def check(self, found, note):
+        """Whatever became of the others, the good ones are as ever."""
+        good = [(one.name, one.command, one.problem) for one in (found[0], found[-1])]
+        wanted = [(name, "./run.sh {port}", "") for name in ("ada", "zoe")]
+        self.assertEqual(wanted, good, note)
+        for one in submissions.slugged(found):
+            self.assertTrue(one.command or one.is_compose or one.problem, note)
+            self.assertLess(len(one.problem), 1000, note)
+            submissions.fingerprint(one)
+            submissions.windows_scripts(one)
+
+    def test_archives_in_an_export(self):
+        for nth in range(ROUNDS):
+            note, choose = f"EXCHANGE_SEED={SEED}, round {nth}", random.Random(f"{SEED} {nth}")
+            every = {"all/ada/run.sh": RUN, "all/zoe/server.zip": zipped({"run.sh": RUN})}
+            for bad in range(AT_ONCE):
+                name, content = archive(choose)
+                every[f"all/bob{bad}/{name}"] = content
+            file = self.folder / "export.zip"
+            file.write_bytes(zipped(every))
+            found = submissions.from_export(file, self.folder / "out")
+            self.assertEqual(AT_ONCE + 2, len(found), note)
+            self.check(found, note)
+            top = self.folder / "out/export/all/all"
+            self.assertEqual({"evil"} & set(os.listdir(self.folder)), set(), note)
+            self.assertEqual([], [path for path in top.iterdir() if path.name[:1] == "."], note)
+            for one in found:
+                if one.problem and "server." in one.problem:
+                    self.assertEqual(1, len(os.listdir(top / one.name)), (note, one.problem))
+                self.assertTrue(one.folder.is_relative_to(top / one.name), note)
+
+    def test_settings_in_folders(self):
+        for nth in range(ROUNDS * 4):
+            note, choose = f"EXCHANGE_SEED={SEED}, round {nth}", random.Random(f"{SEED} s {nth}")
+            top = self.folder / "all"
+            shutil.rmtree(top, ignore_errors=True)
+            for name in ("ada", "zoe"):
+                self.write(f"all/{name}/run.sh", RUN, executable=True)
+            for bad in range(AT_ONCE):
+                self.write(f"all/bob{bad:02}/grade.toml", "").write_bytes(settings(choose))
+            found = submissions.from_submissions(top)
+            self.assertEqual(AT_ONCE + 2, len(found), note)
+            self.check(found, note)

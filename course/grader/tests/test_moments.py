@@ -1,19 +1,18 @@
 """Links from broken rules to moments in days of this project's own server."""
 
-import http.client
 import json
 import re
-import select
-import subprocess
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
 
 import moments
-import processes
-import settings as plan
+import plan
 import toys
 import weights as weighing
+from exchange_server import ExchangeServer
+from grading import Grading
+from server import Limits
 
 A_BUY = '<transactions id="{}"><order sym="{}" amount="5" limit="2"/></transactions>'
 A_QUERY = '<transactions id="{}"><query id="{}"/></transactions>'
@@ -58,7 +57,11 @@ class WithoutAServer(toys.TestCase):
             parts={"conformance": {"rules": [rule], "points_max": 3}},
             submission=SimpleNamespace(name="toy"),
         )
-        moments.find(grade, shared(self.folder, self.folder / "bin", said.append))
+        weights = weighing.read(Path(moments.__file__).with_name("weights.toml"))
+        places = (self.folder / "bin", self.folder / "out")
+        shared = Grading(plan.quick(1), Limits(), *places, weights, ("conformance",))
+        shared.progress = SimpleNamespace(say=said.append)
+        moments.find(grade, shared)
         self.assertEqual(({}, 1), (grade.moments, len(said)))
 
 
@@ -83,33 +86,9 @@ class WithTheRealPrograms(toys.TestCase):
         sells = [turn["sent"] for turn in rule["conversation"] if 'amount="-' in turn["sent"]]
         self.assertEqual(3, len(sells))
         amount, limit = re.search(r'amount="-(\d+)" limit="([\d.]+)"', sells[0]).groups()
-        state = moment(out, "m4", *link.groups())["state"]
+        with ExchangeServer(store=f"sqlite:{out}/moments.db") as server:
+            path = f"/api/moments?day=m4&sym={link[1]}&from={link[2]}"
+            state = json.loads(server.http(path))["state"]
         self.assertEqual([[limit, str(2 * int(amount)), 2]], state["asks"])
         self.assertEqual([], state["bids"])
         self.assertEqual(int(link[2]), state["position"])
-
-
-def shared(folder, programs, say):
-    """What the program shares."""
-    return SimpleNamespace(
-        settings=plan.quick(1),
-        bin=programs,
-        output=folder / "out",
-        weights=weighing.read(Path(moments.__file__).with_name("weights.toml")),
-        progress=SimpleNamespace(say=say),
-        fingerprints={},
-    )
-
-
-def moment(out, day, symbol, position):
-    """As a server on the results shows it."""
-    command = [toys.PROGRAMS / "server", "--port", "0", "--http-port", "0", "--log-level", "off"]
-    command += ["--store", f"sqlite:{out}/moments.db"]
-    with processes.Tool(command, stdout=subprocess.PIPE) as server, server.stdout as output:
-        assert select.select([output], [], [], toys.PATIENCE_S)[0]
-        port = int(re.search(rb"http-port=(\d+)", output.readline())[1])
-        client = http.client.HTTPConnection("127.0.0.1", port, timeout=toys.PATIENCE_S)
-        client.request("GET", f"/api/moments?day={day}&sym={symbol}&from={position}")
-        found = json.loads(client.getresponse().read())
-        client.close()
-        return found

@@ -11,11 +11,12 @@ import unittest
 import uuid
 from pathlib import Path
 
-import apart
 import compose
 import processes
 import sandbox
 import toys
+from exchange_server import wait_until
+from grading import sandbox_problem
 from watch import machine_memory
 
 ATTACK = Path(__file__).parent / "hostile/attack.py"
@@ -28,10 +29,7 @@ HOME = "/home/of-the-grader"
 def why_no_sandbox():
     if not toys.PYTHON.startswith("/usr/"):
         return f"submissions there do not see {toys.PYTHON}"
-    try:
-        return apart.run(sandbox.why_not)
-    except apart.Died as error:
-        return str(error)
+    return sandbox_problem()
 
 
 def counts_sockets():
@@ -206,14 +204,13 @@ class Ends(Course):
         mark = str(uuid.uuid4().int)
         self.attack("outlive", mark)
         self.write("bin/conformance", f"#!{toys.PYTHON}\nimport time; time.sleep(60)", True)
-        program = Path(processes.__file__).with_name("grade.py")
-        command = [toys.PYTHON, str(program), "--submissions", str(self.all), "--only", "outlive"]
-        command += ["--output", str(self.folder / "out"), "--bin", str(self.folder / "bin")]
-        command += ["--parts", "conformance", "--sandbox", "on"]
+        arguments = ["--submissions", str(self.all), "--only", "outlive", "--sandbox", "on"]
+        command = self.command(*arguments, "--parts", "conformance")
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as grader:
-            self.assertTrue(toys.waits_for(lambda: toys.is_running("600.0" + mark)))
+            is_left = lambda: toys.is_running("600.0" + mark)
+            wait_until(is_left, "what it leaves in the background", toys.PATIENCE_S)
             grader.kill()
-        self.assertTrue(toys.waits_for(lambda: not toys.is_running(mark)))
+        wait_until(lambda: not toys.is_running(mark), "its end", toys.PATIENCE_S)
 
     def test_a_file_of_its_data_that_the_command_names_is_writable_after_a_kill(self):
         arguments = ["--server", "toy=" + self.toy("{data}/orders"), "--parts", "durability"]

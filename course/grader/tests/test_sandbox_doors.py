@@ -18,7 +18,6 @@ from unittest import mock
 
 import apart
 import sandbox
-import scope
 import server
 import syscalls
 import toys
@@ -43,6 +42,18 @@ def results_of(log):
         if line.startswith("{"):
             found |= json.loads(line)
     return found
+
+
+def build(one, work, log, limits):
+    """As the grader does it; returns how it failed."""
+
+    def run():
+        if limits.sandbox:
+            sandbox.enter()
+        with sandbox.lent(one.top if limits.sandbox else None):
+            return server.run_build(one, work, log, limits)
+
+    return apart.run(run)
 
 
 @unittest.skipIf(WHY_NOT, f"no sandbox here: {WHY_NOT}")
@@ -84,18 +95,11 @@ class Doors(unittest.TestCase):
     def probe(cls, limits, only=""):
         """Results of the probes, which run as a build does."""
         words = ["RESULTS=" + str(cls.work), "PROBES=" + only, toys.PYTHON, "probes.py", cls.name]
-        build = " ".join([*words, *cls.secrets])
-        one = Submission("eve", cls.top, "x", build=build, top=cls.top, slug="eve")
+        command = " ".join([*words, *cls.secrets])
+        one = Submission("eve", cls.top, "x", build=command, top=cls.top, slug="eve")
         log = cls.work / "build.log"
         log.unlink(missing_ok=True)
-
-        def run():
-            if limits.sandbox:
-                sandbox.enter()
-            with sandbox.lent(cls.top if limits.sandbox else None):
-                return server.run_build(one, cls.work, log, limits)
-
-        how = apart.run(run)
+        how = build(one, cls.work, log, limits)
         cls.mode_of_log = stat.S_IMODE(log.stat().st_mode)
         assert not how, f"{how}: {log.read_text()}"
         return results_of(log)
@@ -151,7 +155,7 @@ class Doors(unittest.TestCase):
         self.assertEqual("connected", self.probe(Limits(), "log")["abstract_socket"])
 
     def test_a_build_with_the_network_reaches_no_abstract_socket_either(self):
-        if scope.version() < scope.SCOPED_VERSION:
+        if syscalls.landlock_version() < syscalls.SCOPED_VERSION:
             self.skipTest("the kernel's Landlock does not know abstract sockets")
         found = self.probe(Limits(sandbox=True, build_network=True), "sockets,descriptors")
         self.assertEqual("EPERM", found["abstract_socket"])
@@ -224,16 +228,10 @@ class InSystem(toys.TestCase):
             work.mkdir(parents=True)
             sandbox.system.cache_clear()
             self.addCleanup(sandbox.system.cache_clear)
-            build = "ls ..; cat secret ../bob/secret; echo >> closed; echo > ../planted; "
-            build += "touch ../out/eve/data/x && touch made"
-            one = Submission("eve", course / "eve", "x", build=build, top=course / "eve")
-
-            def run():
-                sandbox.enter()
-                with sandbox.lent(one.top):
-                    return server.run_build(one, work, log, Limits(sandbox=True))
-
-            self.assertEqual("", apart.run(run), log.read_text())
+            command = "ls ..; cat secret ../bob/secret; echo >> closed; echo > ../planted; "
+            command += "touch ../out/eve/data/x && touch made"
+            one = Submission("eve", course / "eve", "x", build=command, top=course / "eve")
+            self.assertEqual("", build(one, work, log, Limits(sandbox=True)), log.read_text())
             lines = log.read_text().splitlines()[1:]
             self.assertEqual(["eve", "out", "eve"], [*lines[:2], lines[2][:3]])
             self.assertIn("../bob/secret: No such file", log.read_text())

@@ -18,6 +18,7 @@ import processes
 import toys
 import watch
 from dialogue import Style
+from exchange_server import wait_until
 from server import Limits, NotStarted, environment, free_port, run_build
 from submissions import Submission
 
@@ -71,7 +72,7 @@ class Starts(toys.TestCase):
         for _ in range(2):
             with self.server(self.python(look) + " {data}") as server:
                 toys_data = server.data
-                self.assertTrue(toys.waits_for(lambda: "[]" in server.tail()), server.tail())
+                wait_until(lambda: "[]" in server.tail(), "an empty folder", toys.PATIENCE_S)
             self.assertFalse(toys_data.exists())
 
 
@@ -85,7 +86,7 @@ class Broken(toys.TestCase):
 
     def await_end(self, server):
         (server.data / "go").touch()
-        self.assertTrue(toys.waits_for(lambda: not server.alive()))
+        wait_until(lambda: not server.alive(), "its end", toys.PATIENCE_S)
 
     def killed(self, code, **limits):
         with self.breaks(code, **limits) as server:
@@ -133,7 +134,7 @@ class Ends(toys.TestCase):
                 # same.
                 try:
                     with self.server(self.python(code + end), start_s=2):
-                        self.assertTrue(toys.waits_for(lambda: toys.is_running(mark)))
+                        wait_until(lambda: toys.is_running(mark), "a child", toys.PATIENCE_S)
                 except NotStarted:
                     pass
                 self.assertFalse(toys.is_running(mark))
@@ -154,14 +155,14 @@ class Ends(toys.TestCase):
             self.assertFalse(server.alive())
             server.start_again()
             marks = server.data / "x"
-            self.assertTrue(toys.waits_for(lambda: marks.read_text() == "..."), marks.read_text())
+            wait_until(lambda: marks.read_text() == "...", "three marks", toys.PATIENCE_S)
 
     def test_a_restart_command_starts_it_again(self):
         again = self.python(LISTEN + "print('again'); sys.stdout.flush(); time.sleep(99)")
         with self.server(self.python(LISTEN + "time.sleep(99)"), restart=again) as server:
             server.kill()
             server.start_again()
-            self.assertTrue(toys.waits_for(lambda: server.tail().endswith("again")), server.tail())
+            wait_until(lambda: server.tail().endswith("again"), "its words", toys.PATIENCE_S)
 
     def test_a_build_that_takes_too_long_is_ended(self):
         mark = uuid.uuid4().hex
@@ -257,7 +258,7 @@ class Logs(toys.TestCase):
 
     def test_a_writer_without_an_end_is_not_waited_for(self):
         log, _ = self.log_of("exec yes")
-        self.assertTrue(toys.waits_for(lambda: "y\n" in (self.folder / "log").read_text()))
+        wait_until(lambda: "y\n" in (self.folder / "log").read_text(), "a line", toys.PATIENCE_S)
         log.end()
 
     def test_a_full_disk_does_not_stop_the_writer(self):

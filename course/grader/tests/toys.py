@@ -6,7 +6,6 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -21,8 +20,6 @@ IN_SYSTEM = sys.executable.startswith("/usr/") or not os.path.exists("/usr/bin/p
 PYTHON = shlex.quote(sys.executable if IN_SYSTEM else "/usr/bin/python3")
 PROGRAMS = Path(os.environ.get("EXCHANGE_BIN") or "build/bin").resolve()
 SERVER = PROGRAMS / "faulty_server"
-
-NO_NETWORK = ["unshare", "--map-root-user", "--net", "--"]  # the loopback of a new network is down
 
 # The exact style of the real one's result; it asks for one restart.
 CONFORMANCE = """
@@ -46,16 +43,6 @@ audit = {"passed": True, "orders": 5, "executions": 2, "cash_moved": "7", "findi
 json.dump({"result": {"answered": 100, "requests_per_s": 100.0, "response_ms": times, "errors": {"reset": 0},
     "deviations": []}, "audit": audit if "--audit" in sys.argv else None}, open(value("--json"), "w"))
 """
-
-
-def with_namespaces(test):
-    """For a test that uses NO_NETWORK."""
-    try:
-        done = subprocess.run([*NO_NETWORK, "true"], capture_output=True, check=False)
-        is_there = done.returncode == 0
-    except OSError:
-        is_there = False
-    return unittest.skipUnless(is_there, "this machine has no user namespaces")(test)
 
 
 @unittest.skipUnless(SERVER.exists(), f"there is no {SERVER}")
@@ -99,14 +86,17 @@ class TestCase(unittest.TestCase):
         self.write("bin/server", f'#!/bin/sh\nexec {SERVER} --port "$2"\n', executable=True)
         return self.folder / "bin"
 
-    def grade(self, *arguments, **options):
-        """Runs the program. Returns (exit status, stdout, stderr)."""
+    def command(self, *arguments):
+        """The words that start the program."""
         program = Path(processes.__file__).with_name("grade.py")
         command = [sys.executable, str(program), "--quick", "--output", str(self.folder / "out")]
-        command += ["--bin", str(self.folder / "bin"), "--sandbox-read", str(SERVER), *arguments]
+        return [*command, "--bin", str(self.folder / "bin"), *arguments]
+
+    def grade(self, *arguments, **options):
+        """Runs the program. Returns (exit status, stdout, stderr)."""
         environment = {**os.environ, **options.pop("env", {})}
         done = subprocess.run(
-            command,
+            self.command("--sandbox-read", str(SERVER), *arguments),
             capture_output=True,
             text=True,
             timeout=900,
@@ -135,13 +125,3 @@ def is_running(mark):
         except OSError:
             continue
     return False
-
-
-def waits_for(condition):
-    """Whether it came true in time."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True

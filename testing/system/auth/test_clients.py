@@ -251,7 +251,7 @@ class TerminalClient(unittest.TestCase):
 class LoadGenerator(unittest.TestCase):
     def test_a_server_that_runs_already_needs_the_operators_key(self):
         with ExchangeServer("--auth") as server:
-            load = f"-c 2 -n 30 --auth --connect 127.0.0.1:{server.port} --symbol-prefix L"
+            load = f"-c 2 -n 30 --auth --connect 127.0.0.1:{server.port}"
             code, said = run_loadgen(load)
             self.assertNotEqual(code, 0)
             self.assertIn("creating needs the operator's key", said)
@@ -275,23 +275,10 @@ class LoadGenerator(unittest.TestCase):
 
 @unittest.skipUnless((BIN / "demo-bots").exists(), "demo-bots is not built")
 class Bots(unittest.TestCase):
-    def run_bots(self, server, *words):
-        address = f"127.0.0.1:{server.http_port}"
-        return run_program("demo-bots", "--http", address, "--rate", "1000", *words)
-
-    def test_bots_trade_with_the_operators_key_and_say_what_keeps_them_from_it(self):
+    def test_bots_without_the_operators_key_say_what_keeps_them_from_trading(self):
+        reason = "creating needs the operator's key; trying again in"
         with ExchangeServer("--auth") as server:
-            key = ("--operator-key-file", server.operator_key_file)
+            words = ("--http", f"127.0.0.1:{server.http_port}", "--rate", "1000", "-d")
             # on a busy machine, and with sanitizers, keys take long to hash
-            times = ("1s", "10s", "30s")
-            for seconds in times:
-                traded = self.run_bots(server, "-d", seconds, *key)
-                self.assertEqual(traded.returncode, 0, traded.stderr)
-                if " shares=0 " not in traded.stdout:
-                    break
-            self.assertRegex(traded.stdout, r" shares=[1-9].* open=0$")
-            reason = "creating needs the operator's key; trying again in"
-            self.assertTrue(
-                any(reason in self.run_bots(server, "-d", seconds).stderr for seconds in times)
-            )
-            self.assertEqual(self.run_bots(server, "--operator-key-file", "/nowhere").returncode, 2)
+            said = (run_program("demo-bots", *words, time).stderr for time in ("1s", "10s", "30s"))
+            self.assertTrue(any(reason in text for text in said))

@@ -15,27 +15,22 @@ def steps_of(page):
     return [tuple(step.partition("\n")[::2]) for step in steps]
 
 
-def run(commands, server, **more):
-    """The same steps, with what the commands print. `more`: folder (cwd), further variables
-    (env)."""
+def run(command, server, cwd, env):
+    """What the command prints. env: further variables."""
     environment = os.environ | {
         "PATH": f"{BIN}:{os.environ['PATH']}",
         "EXCHANGE_CONNECT": f"127.0.0.1:{server.port}",
         "EXCHANGE_HTTP": f"127.0.0.1:{server.http_port}",
     }
-    more["env"] = environment | more.get("env", {})
-    ended = (
-        subprocess.run(
-            ["sh", "-c", command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=PATIENCE_S,
-            **more,
-        )
-        for command in commands
-    )
-    return [(command, done.stdout) for command, done in zip(commands, ended, strict=True)]
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=cwd,
+        env=environment | env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=PATIENCE_S,
+    ).stdout
 
 
 def text_of(steps):

@@ -67,11 +67,10 @@ class Class(unittest.TestCase):
         self.server.kill()
         self.server.wait()
         self.server.stdout.close()
+        self.server = None
 
     def cli(self, words):
-        command = [f"exchange-cli {words}"]
-        ((_, text),) = run(command, self, cwd=self.folder, env=self.environment)
-        return text
+        return run(f"exchange-cli {words}", self, self.folder, self.environment)
 
     def write_roster(self, count):
         rows = "".join(f"student {i},s{i}@x.org\n" for i in range(count))
@@ -81,14 +80,22 @@ class Class(unittest.TestCase):
         with open(self.folder / "class/keys.csv", encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
 
+    def begin(self):
+        """A class that trades."""
+        self.cli("class init roster.csv scenario.toml")
+        self.start_server()
+        self.cli("class start")
+
+    def get(self, path, **headers):
+        url = f"http://127.0.0.1:{self.http_port}{path}"
+        request = urllib.request.Request(url, headers=headers)
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
+            return response.read().decode()
+
     def account_of(self, student):
         login = base64.b64encode(f"{student['account']}:{student['key']}".encode()).decode()
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.http_port}/api/accounts/{student['account']}",
-            headers={"Authorization": f"Basic {login}"},
-        )
-        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
-            return json.load(response)
+        path = f"/api/accounts/{student['account']}"
+        return json.loads(self.get(path, Authorization=f"Basic {login}"))
 
     def trades(self):
         rows = re.findall(r"^\w+ +open .* (\d+) +\d+$", self.cli("class status"), re.M)
@@ -122,7 +129,7 @@ class Class(unittest.TestCase):
                 self.start_server()
                 printed.append((command, ""))
                 continue
-            printed += run([command], self, cwd=self.folder)
+            printed.append((command, run(command, self, self.folder, {})))
             if " start" in command:
                 self.wait_for_trades()
         shown, real = (CHANGING.sub("N", text_of(steps)) for steps in (STEPS, printed))
@@ -131,18 +138,14 @@ class Class(unittest.TestCase):
         self.assertEqual(shown, real)
 
     def test_the_leaderboard_of_a_day_is_that_of_its_journal(self):
-        self.cli("class init roster.csv scenario.toml")
-        self.start_server()
-        self.cli("class start")
+        self.begin()
         self.wait_for_trades()
         self.cli("class stop")
         wait_until(
             lambda: read_metrics(self.http_port)["exchange_projection_lag_batches"] == 0,
             "the tables",
         )
-        path = f"http://127.0.0.1:{self.http_port}/api/leaderboard.csv"
-        with urllib.request.urlopen(path, timeout=PATIENCE_S) as response:
-            shown = response.read().decode()
+        shown = self.get("/api/leaderboard.csv")
         self.assertIn("maker", shown)
         self.cli("class new-day monday")
 
@@ -168,10 +171,8 @@ class Class(unittest.TestCase):
 
     def test_who_joins_gets_an_account_and_the_others_keep_theirs(self):
         self.write_roster(2)
-        self.cli("class init roster.csv scenario.toml")
+        self.begin()
         before = self.students()
-        self.start_server()
-        self.cli("class start")
         self.write_roster(3)
         self.assertIn("1 student new", self.cli("class init roster.csv scenario.toml"))
         after = self.students()
@@ -209,9 +210,7 @@ class Class(unittest.TestCase):
         scenario = tomllib.loads((self.folder / "class/scenario.toml").read_text())
         members = [(len(self.students()), scenario["student"])]
         members += [(bots.get("count", 1), bots) for bots in scenario["bots"]]
-        path = f"http://127.0.0.1:{self.http_port}/api/symbols"
-        with urllib.request.urlopen(path, timeout=PATIENCE_S) as response:
-            symbols = json.load(response)["symbols"]
+        symbols = json.loads(self.get("/api/symbols"))["symbols"]
         self.assertEqual(
             {one["symbol"]: int(one["shares_total"]) for one in symbols},
             {
@@ -232,9 +231,7 @@ class Class(unittest.TestCase):
         return self.cli(f"--operator-key-file class/operator.key {words}")
 
     def test_shares_are_given_once_whatever_happens_to_names_and_shares(self):
-        self.cli("class init roster.csv scenario.toml")
-        self.start_server()
-        self.cli("class start")
+        self.begin()
         ada, alan, grace = self.students()
         # No name, and no shares any more: sold to another student, or taken.
         self.operator(f"admin name {ada['account']} ''")
@@ -270,44 +267,8 @@ class Class(unittest.TestCase):
         self.check_begin()
         self.check_shares()
 
-    def test_trading_is_halted_before_the_bots_end(self):
-        self.cli("class init roster.csv scenario.toml")
-        self.start_server()
-        self.cli("class start")
-        self.wait_for_trades()
-        lines = self.cli("class stop").splitlines()
-        self.assertEqual(lines[-1], "the bots have ended")
-        self.assertEqual(lines[:-1], [f"symbol {one}: trading halted" for one in ("ABC", "XYZ")])
-        # Their orders are gone all the same; and without a server they end too.
-        self.assertRegex(self.cli("class status"), r"(?m)^ABC +halted +- +- .* 0$")
-        self.cli("class start")
-        self.kill_server()
-        self.server = None
-        self.assertIn("the bots have ended\n", self.cli("class stop"))
-
-    def test_the_files_of_a_class_start_no_formula(self):
-        roster = "\ufeffName;Email\n=1+1;ada@x.org\n-5;alan@x.org\n"
-        (self.folder / "roster.csv").write_text(roster, encoding="utf-8")
-        scenario = (self.folder / "scenario.toml").read_text()
-        (self.folder / "scenario.toml").write_text(scenario.replace("anonymous = true", ""))
-        self.cli("class init roster.csv scenario.toml")
-        self.start_server()
-        self.cli("class start")
-        self.wait_for_trades()
-        self.cli("class stop")
-        self.cli("class export")
-        keys = (self.folder / "class/keys.csv").read_text(encoding="utf-8")
-        self.assertTrue(keys.startswith("\ufeffName;Email;account;shown as;key;link\n'=1+1;"), keys)
-        results = (self.folder / "results/students.csv").read_text(encoding="utf-8")
-        heading, ada, alan = results.splitlines()
-        self.assertTrue(heading.startswith("\ufeffName;Email;account;shown as;rank;"), heading)
-        self.assertRegex(ada, r"^'=1\+1;ada@x.org;1001;'=1\+1;")
-        self.assertRegex(alan, r"^'-5;alan@x.org;1002;'-5;")
-
-    def test_bots_go_on_after_the_server_was_killed(self):
-        self.cli("class init roster.csv scenario.toml")
-        self.start_server()
-        self.cli("class start")
+    def test_bots_go_on_after_the_server_was_killed_and_end_behind_the_halt(self):
+        self.begin()
         self.wait_for_trades()
         before = self.trades()
         self.kill_server()
@@ -315,7 +276,13 @@ class Class(unittest.TestCase):
         self.wait_for_trades(before)
         wait_until(self.any_refused, "the breaker of rules")
         self.assertIn("the bots trade already", self.cli("class start"))
-        self.assertIn("the bots have ended", self.cli("class stop"))
+        halted = "symbol ABC: trading halted\nsymbol XYZ: trading halted\n"
+        self.assertEqual(self.cli("class stop"), f"{halted}the bots have ended\n")
+        # Their orders are gone all the same; and without a server they end too.
+        self.assertRegex(self.cli("class status"), r"(?m)^ABC +halted +- +- .* 0$")
+        self.cli("class start")
+        self.kill_server()
+        self.assertIn("the bots have ended\n", self.cli("class stop"))
         log = (self.folder / "class/bots.log").read_text()
         self.assertRegex(log, r"breaker 1: \d+ sent, [1-9]\d* refused")
 
@@ -344,19 +311,11 @@ class Class(unittest.TestCase):
         self.assertIn("the bots have ended", self.cli("class stop"))
 
     def test_accounts_of_another_class_are_not_taken(self):
-        self.cli("class init roster.csv scenario.toml")
-        self.start_server()
-        self.cli("class start")
+        self.begin()
         self.cli("class stop")
         self.cli("class init roster.csv scenario.toml --folder other")
         shutil.copy(self.folder / "class/operator.key", self.folder / "other")
         self.assertRegex(
             self.cli("class start --folder other"),
             r"^exchange-cli: account \d+ exists already, with a key that other does not have: ",
-        )
-
-    def test_without_a_class_there_is_a_sentence(self):
-        self.assertEqual(
-            self.cli("class status"),
-            "exchange-cli: there is no class in class: 'class init ROSTER SCENARIO' makes one\n",
         )
