@@ -7,7 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/embedded_file.hpp"
 #include "course/conformance/talk.hpp"
+
+namespace exchange {
+std::span<const EmbeddedFile> case_files();  // of cases/
+}
 
 namespace exchange::conformance {
 
@@ -24,7 +29,5 @@ Cases all_cases();
 // Reads the cases of a file in cases/. `file` is its name, for messages. A line that is not a step
 // of the language is found only when its case runs: it then throws TestError with file and line.
 Cases read_cases(std::string_view file, std::string_view text);
-Cases reply_cases();
-Cases concurrency_cases();
 
 }  // namespace exchange::conformance

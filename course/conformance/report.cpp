@@ -1,4 +1,4 @@
-#include "course/conformance/report.hpp"
+#include "course/conformance/run.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -63,25 +63,20 @@ std::string style_sentence(const Style& style) {
          (style.wants_end ? "; requests must be followed by the end of the stream" : "") + ".";
 }
 
-std::size_t count(const ConformanceReport& report, Level level, RuleOutcome outcome) {
-  return std::size_t(std::count_if(report.rules.begin(), report.rules.end(), [&](const auto& r) {
-    return r.rule.level == level && r.outcome == outcome && r.rule.untested.empty();
-  }));
-}
-std::size_t count(const ConformanceReport& report, Level level) {
-  return std::size_t(std::count_if(report.rules.begin(), report.rules.end(), [&](const auto& r) {
-    return r.rule.level == level && r.rule.untested.empty();
-  }));
-}
-
 std::string summary(const ConformanceReport& report) {
   std::string text = "Score " + one_decimal(report.score()) + " of 100, " +
                      std::to_string(report.points()) + " of " +
                      std::to_string(report.points_max()) + " points. Kept";
-  for (const Level level : {Level::must, Level::should, Level::ours})
-    text += std::string(level == Level::must ? ": " : ", ") +
-            std::to_string(count(report, level, RuleOutcome::kept)) + " of " +
-            std::to_string(count(report, level)) + " " + to_string(level);
+  for (const Level level : {Level::must, Level::should, Level::ours}) {
+    unsigned kept = 0, all = 0;
+    for (const RuleResult& result : report.rules) {
+      if (result.rule.level != level || !result.rule.untested.empty()) continue;
+      ++all;
+      kept += result.outcome == RuleOutcome::kept;
+    }
+    text += std::string(level == Level::must ? ": " : ", ") + std::to_string(kept) + " of " +
+            std::to_string(all) + " " + to_string(level);
+  }
   return text;
 }
 

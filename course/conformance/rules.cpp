@@ -71,7 +71,8 @@ const char* to_string(Level level) {
 }
 
 // Parses "- **F1** Sentence. (must: …)", over one or more lines.
-std::vector<Rule> read_rules(std::string_view page) {
+std::vector<Rule> all_rules() {
+  const std::string_view page = protocol_page().front().content;
   std::vector<Rule> rules;
   constexpr std::string_view start = "\n- **";
   for (std::size_t at = page.find(start); at != std::string_view::npos;
@@ -103,7 +104,5 @@ std::vector<Rule> read_rules(std::string_view page) {
   }
   return rules;
 }
-
-std::vector<Rule> all_rules() { return read_rules(protocol_page().front().content); }
 
 }  // namespace exchange::conformance

@@ -23,10 +23,8 @@ struct Rule {
   std::string untested;  // why no case tests it; empty if one does
 };
 
-// Returns the rules in the order of the page.
-std::vector<Rule> all_rules();
-// Reads rules from another text, for tests. Throws std::invalid_argument for a rule without a
+// Returns the rules in the order of the page. Throws std::invalid_argument for a rule without a
 // level.
-std::vector<Rule> read_rules(std::string_view page);
+std::vector<Rule> all_rules();
 
 }  // namespace exchange::conformance

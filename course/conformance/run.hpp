@@ -1,5 +1,5 @@
 #pragma once
-// Runs the cases against a server, and restarts it if it died. Thread: main.
+// Runs the cases against a server, restarts it if it died, and reports what it keeps. Thread: main.
 
 #include <cstdint>
 #include <functional>
@@ -72,5 +72,11 @@ using Look = std::function<void(std::size_t done, std::size_t of, const std::str
 // Throws client::Unreachable if no server can be reached. After an interruption by a signal it
 // reports the results so far.
 ConformanceReport run(const ConformanceOptions& options, const Look& look);
+
+// Writes a report as text (course/docs/conformance.md shows it): on one screen what to fix first;
+// then the rules up to the level `shown` that the server does not keep. Everything that a server
+// sent is escaped. Pure, as is the next.
+std::string text_of(const ConformanceReport& report, Level shown = Level::should);
+std::string to_json(const ConformanceReport& report);
 
 }  // namespace exchange::conformance

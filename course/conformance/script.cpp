@@ -8,14 +8,10 @@
 #include <sstream>
 #include <thread>
 
-#include "base/embedded_file.hpp"
+#include "base/text.hpp"
 #include "client/connection/framing.hpp"
 #include "course/conformance/cases.hpp"
 #include "engine/decimal.hpp"
-
-namespace exchange {
-std::span<const EmbeddedFile> case_files();
-}
 
 namespace exchange::conformance {
 namespace {
@@ -503,7 +499,7 @@ class CaseRun {
 
   Talk& talk_;
   const Setups& setups_;
-  std::map<std::string, std::string> values_{{"bom", std::string(client::byte_order_mark)}};
+  std::map<std::string, std::string> values_{{"bom", std::string(byte_order_mark)}};
   std::map<std::string, std::string> owners_;  // the account of an order, by the order's name
   // The state of the current step:
   const std::string* place_ = nullptr;
@@ -558,15 +554,6 @@ std::vector<Block> read_blocks(std::string_view file, std::string_view text) {
 }
 
 }  // namespace
-
-Cases all_cases() {
-  Cases cases;
-  const auto add = [&](const Cases& more) { cases.insert(cases.end(), more.begin(), more.end()); };
-  for (const EmbeddedFile& file : case_files()) add(read_cases(file.name, file.content));
-  add(reply_cases());
-  add(concurrency_cases());
-  return cases;
-}
 
 Cases read_cases(std::string_view file, std::string_view text) {
   const auto setups = std::make_shared<Setups>();

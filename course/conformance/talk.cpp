@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "base/text.hpp"
 #include "client/connection/framing.hpp"
 #include "engine/decimal.hpp"
 
@@ -107,7 +108,7 @@ std::vector<Element> Talk::ask(const std::string& document) try {
 
 void Talk::note_form(const std::string& document) {
   if (!other_form_.empty()) return;
-  if (link_ && link_->before().find(client::byte_order_mark) != std::string::npos) {
+  if (link_ && link_->before().find(byte_order_mark) != std::string::npos) {
     other_form_ = "a byte order mark (EF BB BF) stands before the reply " + excerpt(document);
     return;
   }
@@ -244,7 +245,10 @@ std::string Talk::transactions(const std::string& account, const std::string& in
   return "<transactions id=\"" + account + "\"" + more + ">" + inside + "</transactions>";
 }
 
-OrderState Talk::read_state(const Element& element, const char* name) {
+namespace {
+
+// Reads the content of a <status> or <canceled>, as `name` says.
+OrderState read_state(const Element& element, const char* name) {
   expect(element.name == name, std::string("<") + name + "> was expected, got " + element.print());
   OrderState state;
   double shares = 0, cost = 0;  // of all executions; the cases compute exact values in 64 bits
@@ -273,6 +277,8 @@ OrderState Talk::read_state(const Element& element, const char* name) {
   }
   return state;
 }
+
+}  // namespace
 
 OrderState Talk::status(const std::string& account, const std::string& id) {
   return read_state(ask_one(transactions(account, "<query id=\"" + id + "\"/>")), "status");

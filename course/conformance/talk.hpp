@@ -139,8 +139,6 @@ class Talk {
   Element given_error(const std::string& document, const char* rule);
 
   // --- testing ---
-  // Reads the content of a <status> or <canceled>, as `name` says.
-  static OrderState read_state(const Element& element, const char* name);
   OrderState status(const std::string& account, const std::string& id);
   OrderState cancel(const std::string& account, const std::string& id);
 

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <thread>
 
+#include "base/text.hpp"
 #include "client/connection/command_line.hpp"
 #include "client/connection/framing.hpp"
 
@@ -229,8 +230,7 @@ void Target::find_style() {
   }
   std::string_view before = link->before();
   before.remove_prefix(client::skip_padding(before));
-  if (before.starts_with(client::byte_order_mark))
-    before.remove_prefix(client::byte_order_mark.size());
+  if (before.starts_with(byte_order_mark)) before.remove_prefix(byte_order_mark.size());
   style_.length_lines = !before.empty() && std::isdigit(static_cast<unsigned char>(before[0]));
   if (style_.wants_end || options_.connection == "persistent") return;
   style_.per_request = options_.connection == "per-request";
@@ -269,8 +269,8 @@ void Target::restart() {
 
 std::string with_visible_mark(std::string_view text) {
   std::string out(text);
-  for (std::size_t at = 0; (at = out.find(client::byte_order_mark, at)) != std::string::npos;)
-    out.replace(at, client::byte_order_mark.size(), "\\xEF\\xBB\\xBF");
+  for (std::size_t at = 0; (at = out.find(byte_order_mark, at)) != std::string::npos;)
+    out.replace(at, byte_order_mark.size(), "\\xEF\\xBB\\xBF");
   return out;
 }
 

@@ -82,7 +82,7 @@ void check_race(const Settings& settings, Report& out) {
   ChildResult child = run_child(command, 60);
   // Older versions of the sanitizer do not work with kernels that scatter mappings widely.
   if (child.output.find("FATAL: ThreadSanitizer") != std::string::npos) {
-    std::vector<std::string> in_order{"/usr/bin/setarch", "-R"};
+    std::vector<std::string> in_order{"setarch", "-R"};
     in_order.insert(in_order.end(), command.begin(), command.end());
     const ChildResult again = run_child(in_order, 60);
     if (again.output.find("WARNING: ThreadSanitizer") == std::string::npos) {

@@ -156,15 +156,10 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   Table& table = out.add(
       Table{"rate-fdatasync", "Commands a second by threads, with fdatasync", {"engine behind"}});
   table.add_columns(s.threads, threads_text);
-  Plot& plot =
-      out.add(Plot{"rate-fdatasync", "Commands a second, with fdatasync", "threads", "commands/s"});
   for (const Kind& kind : kinds) {
-    const auto rate_of = [&](unsigned threads) -> const Sample& {
-      return measured.get(cell(kind, threads), "rate");
-    };
-    table.add_row({kind.label}, s.threads,
-                  [&](unsigned threads) { return count(rate_of(threads)); });
-    plot.add(kind.label, s.threads, rate_of);
+    table.add_row({kind.label}, s.threads, [&](unsigned threads) {
+      return count(measured.get(cell(kind, threads), "rate"));
+    });
     check(measured, kind, out);
   }
   out.notes.push_back(

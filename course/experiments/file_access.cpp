@@ -64,11 +64,6 @@ constexpr long asked = 100'000;                 // records, in the write-ups
 // no fdatasync; with it, the file grows; with it, over existing content
 enum class Commit { none, growing, over };
 constexpr Commit commits[] = {Commit::none, Commit::growing, Commit::over};
-std::string commit_label(Commit commit) {
-  return commit == Commit::none      ? "write(2) alone"
-         : commit == Commit::growing ? "fdatasync each, file grows"
-                                     : "fdatasync each, file written over";
-}
 std::string group_name(long group, Commit commit) {
   return join_name("file_access/group", group, int(commit));
 }
@@ -109,17 +104,12 @@ void prepare(const Settings& settings) {
 }
 
 void report(const Settings&, const Measurements& measured, Report& out) {
-  const std::string type = temporary_file_system(), where = "on " + type;
+  const std::string type = temporary_file_system();
   Table& table = out.add(Table{
       "groups",
-      "Group commit: N records in one write, fdatasync after each, the file growing, " + where,
+      "Group commit: N records in one write, fdatasync after each, the file growing, on " + type,
       {"records in a commit", "commit, median", "99 %", "longest", "records/s",
        "100,000 would take", "file written over: commit, median", "without fdatasync: records/s"}});
-  Plot& plot = out.add(Plot{"groups", "Group commit: records per second, " + where,
-                            "records in a commit", "records/s"});
-  for (const Commit commit : commits)
-    plot.add(commit_label(commit), groups,
-             [&](long group) { return measured.get(group_name(group, commit), "rate"); });
   for (const long group : groups) {
     const Named growing(measured, group_name(group, Commit::growing)),
         over(measured, group_name(group, Commit::over)),

@@ -92,25 +92,16 @@ BOOST_DESCRIBE_STRUCT(Table, (), (key, title, columns, rows))
 struct Point {
   double x, median, low, high;
 };
-Point point(double x, const Sample& sample);
 struct Series {
   std::string name;
   std::vector<Point> points = {};
 };
 BOOST_DESCRIBE_STRUCT(Series, (), (name, points))
 struct Plot {
-  std::string key, title, x, y;  // x, y: the labels of the axes
-  bool log_x = true, log_y = true;
+  std::string key, title, x, y;  // x, y: the labels of the axes, which are logarithmic
   std::vector<Series> series = {};
-
-  // Adds a series with the sample for each x.
-  template <class Xs, class Of>
-  void add(std::string name, const Xs& xs, Of sample_of) {
-    series.push_back({std::move(name)});
-    for (const auto at : xs) series.back().points.push_back(point(double(at), sample_of(at)));
-  }
 };
-BOOST_DESCRIBE_STRUCT(Plot, (), (key, title, x, y, log_x, log_y, series))
+BOOST_DESCRIBE_STRUCT(Plot, (), (key, title, x, y, series))
 
 // A property that must hold on every machine: no lost update, mutual exclusion, totals. Never a
 // time.
@@ -215,13 +206,25 @@ inline std::uint64_t next_random(std::uint64_t& state) {
   return state ^= state << 17;
 }
 
+// Work of a known length: a chain of multiplications that keeps one CPU busy and does not touch
+// memory. It counts steps, not time, so a preempted thread has as much work left as before. Any
+// thread.
+class Work {
+ public:
+  explicit Work(double seconds);
+  void operator()() const;
+
+ private:
+  long steps_ = 0;
+};
+
 // The result of a child process: its output (stdout and stderr) and how it ended; it is killed
 // after the time limit.
 struct ChildResult {
   int status = 0;  // as in a shell: 128 + signal
   std::string output;
 };
-ChildResult run_child(const std::vector<std::string>& command, double seconds_max);
+ChildResult run_child(const std::vector<std::string>& command, unsigned seconds_max);
 
 // CPUs that this process may use, and pinning of the calling thread to some of them.
 std::vector<unsigned> usable_cpus();

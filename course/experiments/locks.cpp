@@ -3,7 +3,6 @@
 #include "course/experiments/locks.hpp"
 
 #include "course/experiments/lab.hpp"
-#include "course/experiments/work.hpp"
 
 namespace exchange::experiments {
 namespace {

@@ -50,9 +50,9 @@ std::string cpu_model() {
 }
 
 std::string commit() {
-  const ChildResult git = run_child({"/usr/bin/env", "git", "-C", PROJECT_ROOT, "describe",
-                                     "--always", "--dirty", "--abbrev=12", "--exclude=*"},
-                                    10);
+  const ChildResult git = run_child(
+      {"git", "-C", PROJECT_ROOT, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"},
+      10);
   return git.status == 0 ? git.output.substr(0, git.output.find('\n')) : "unknown";
 }
 

@@ -3,8 +3,7 @@ charts."""
 
 import re
 
-from documents import fill
-from report_tables import plain
+from documents import fill, plain
 
 PAGE = "experiments.md"  # of course/docs
 
@@ -23,45 +22,12 @@ def blocks(run):
     for experiment in run["experiments"]:
         own = {one["key"]: table(one) for one in experiment["tables"]}
         own["held"] = held(experiment)
-        if experiment["name"] == "collections":
-            own["overlap"] = hardly_overlapped(experiment)
         made[experiment["name"]] = own
     return made
 
 
 def table(one):
     return f"**{one['title']}**\n\n{plain(one['columns'], one['rows']).markdown()}"
-
-
-SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
-BUSY_CPUS = 1.5  # of two
-
-
-def number(cell):
-    """The first number of a cell, times in seconds: 1234 of `1,234 (1,000-2,000)`, 1.5e-3 of `1.50
-    ms`."""
-    match = re.search(r"(\d[\d,]*(?:\.\d+)?)(?: (ns|us|ms|s)\b)?", cell)
-    return float(match[1].replace(",", "")) * SECONDS.get(match[2], 1)
-
-
-def hardly_overlapped(collections):
-    """A sentence for the page: where the figures are those of threads that take turns."""
-    tables = {one["key"]: one for one in collections["tables"]}
-    cpu = {tuple(row[:2]): row for row in tables["cpu"]["rows"]}
-    slow = []
-    for row in tables["mixes"]["rows"]:
-        for nth, head in enumerate(tables["mixes"]["columns"]):
-            if nth < 2:
-                continue
-            busy = number(row[nth]) * 1e6 * number(cpu[tuple(row[:2])][nth])
-            if busy < BUSY_CPUS:
-                slow.append(f"{row[0]} {row[1]}, {head}: {busy:.1f}")
-    if not slow:
-        return ""
-    return (
-        "**Threads hardly overlapped** in these cells (CPUs that 8 threads kept busy): "
-        f"{'; '.join(slow)}. There the figures are those of threads that take turns."
-    )
 
 
 def remarks(experiment):
@@ -96,17 +62,15 @@ def machine(run):
 
 
 def chart(plot):
-    lines = [one for one in plot["series"] if one["points"]]
-    band = 0.14 if len(lines) <= 3 else 0.07
-    right = 0.68 if len(lines) > 1 else 0.97
+    lines = [{**line, "band": 0.07} for line in plot["series"]]
     return {
         "size": [10, 4.1],
-        "layout": {"left": 0.085, "right": right, "bottom": 0.13, "top": 0.9},
-        "panels": [[{"title": plot["title"], "lines": [{**line, "band": band} for line in lines]}]],
+        "layout": {"left": 0.085, "right": 0.68, "bottom": 0.13, "top": 0.9},
+        "panels": [[{"title": plot["title"], "lines": lines}]],
         "marks": True,
         "legend": "right",
-        "x": {"label": plot["x"], "log": plot["log_x"]},
-        "y": {"label": plot["y"], "log": plot["log_y"]},
+        "x": {"label": plot["x"], "log": True},
+        "y": {"label": plot["y"], "log": True},
     }
 
 

@@ -11,7 +11,6 @@
 #include "course/experiments/lab.hpp"
 #include "course/experiments/locks.hpp"
 #include "course/experiments/monitor.hpp"
-#include "course/experiments/work.hpp"
 
 namespace exchange::experiments {
 namespace {

@@ -2,8 +2,7 @@
 
 import figures
 from rows import ORIGINALS, ROWS
-from documents import fill
-from report_tables import Column, Table, fixed, number, percent, ranged, rows_of
+from documents import Column, Table, fill, fixed, number, percent, ranged, rows_of
 
 PAGE = "locust.md"  # of course/docs
 BUSY = 0.85  # of a CPU: a Python process that runs this much of the time has no time left

@@ -14,8 +14,7 @@ import gevent
 from locust import FastHttpUser, HttpUser, User, between, constant, events, task
 from locust.runners import WorkerRunner
 
-from trader import Growing, Trader
-from xml_client import BadReply, Refused, TimedClient, judge
+from users import BadReply, Growing, Refused, TimedClient, Trader, judge
 
 STATE = json.loads(Path(os.environ["EXCHANGE_LOCUST_STATE"]).read_text())  # accounts and orders
 WAIT = tuple(map(float, os.environ.get("EXCHANGE_LOCUST_WAIT", "0,0").split(",")))

@@ -7,7 +7,6 @@ from statistics import mean, median
 from cells import POLICIES, STORES, fit_cells, on
 from measure import OTHERS_MAX, STOLEN_MAX
 from model import Exchange
-from studies.scaling import fit
 
 FORMAT = "exchange-cores/1"
 LEFT_OUT = ("apply_us", "write_p50_us", "others")  # of the file
@@ -60,10 +59,26 @@ def merged(values):
 
 
 def non_negative(rows, targets, weights):
-    found = fit.non_negative(rows, targets, weights)
-    if found is None:
-        raise CalibrationError("the measurements fit no costs")
-    return found
+    """Both costs of the rows [x, y], by least squares of the relative errors: each residual is
+    taken relative to its target, and no cost is below zero."""
+    scaled = [
+        (x / target * weight, y / target * weight, weight)
+        for (x, y), target, weight in zip(rows, targets, weights, strict=True)
+    ]
+
+    def total(i, j):
+        return sum(row[i] * row[j] for row in scaled)
+
+    def error(costs):
+        return sum((costs[0] * x + costs[1] * y - wanted) ** 2 for x, y, wanted in scaled)
+
+    xx, xy, yy = total(0, 0), total(0, 1), total(1, 1)
+    x_wanted, y_wanted = total(0, 2), total(1, 2)
+    found = [(x_wanted / xx if xx else 0.0, 0.0), (0.0, y_wanted / yy if yy else 0.0)]
+    if determinant := xx * yy - xy * xy:
+        both = x_wanted * yy - y_wanted * xy, y_wanted * xx - x_wanted * xy
+        found.append(tuple(numerator / determinant for numerator in both))
+    return min((costs for costs in found if min(costs) >= 0), key=error)
 
 
 def fit_policy(policy, store, measured, disk, wake_us):

@@ -4,8 +4,8 @@ that is predicted, and what more cores would bring."""
 from statistics import median
 
 from cells import CORES_SIMULATED, POLICIES, STORES, held_out_cells, on, simulated_cells
+from documents import Column, Table, fixed, number, percent, rows_of
 from figures import counted
-from report_tables import Column, Table, fixed, number, percent, rows_of
 
 GOOD = 0.15  # the error that a prediction should not exceed
 FULL = 0.85  # from which share on a resource counts as the limit

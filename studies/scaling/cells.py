@@ -4,7 +4,9 @@ tried.
 A cell is one setting of every factor; a trial is one run of the load generator in a cell.
 """
 
-from dataclasses import asdict, dataclass
+import re
+from collections import namedtuple
+from dataclasses import dataclass
 from random import Random
 
 POLICIES = ("thread", "pool-40", "pool-cpus", "loop")
@@ -13,12 +15,6 @@ POLICY_FLAGS = {
     "pool-40": ["--policy", "pool", "--server-threads", "40"],
     "pool-cpus": ["--policy", "pool", "--server-threads", "0"],
     "loop": ["--policy", "loop"],
-}
-POLICY_NAMES = {
-    "thread": "one thread per client",
-    "pool-40": "pool of 40 threads",
-    "pool-cpus": "pool of as many threads as CPUs",
-    "loop": "event loop per CPU",
 }
 KINDS = ("create", "transactions")
 STORES = ("memory", "sqlite", "postgresql")
@@ -29,9 +25,9 @@ LOADS = ((20, 0), (150, 0), (200, 0), (800, 0), (2000, 0), (200, 10_000))
 
 @dataclass(frozen=True)
 class Cell:
-    part: str  # a, b: the tables of those names; sweep
-    # burst: one request per client, then the end; sustained: for some seconds after a warm-up
-    load: str
+    # a, b: the tables of those names, one request per client and then the end; sweep: for some
+    # seconds after a warm-up
+    part: str
     policy: str
     kind: str
     clients: int
@@ -42,7 +38,7 @@ class Cell:
     @property
     def key(self):
         return (
-            f"{self.part}/{self.load} policy={self.policy} kind={self.kind} clients={self.clients} "
+            f"{self.part} policy={self.policy} kind={self.kind} clients={self.clients} "
             f"idle={self.idle} cores={self.cores} store={self.store}"
         )
 
@@ -51,18 +47,7 @@ class Cell:
         return f"{self.clients:,} + {self.idle:,} idle" if self.idle else f"{self.clients:,}"
 
 
-@dataclass(frozen=True)
-class Placement:
-    """CPUs of each process; an empty tuple: any."""
-
-    server: tuple
-    client: tuple
-    database: tuple
-    words: str
-
-    @property
-    def shared(self):  # does the client take CPU time from the server?
-        return self.client == self.server
+Placement = namedtuple("Placement", "server client database")  # CPUs of each; none: any
 
 
 @dataclass(frozen=True)
@@ -72,57 +57,24 @@ class Settings:
     trials: int = 5
     table_trials: int = 10
     seed: int = 1
-    quick: bool = False
-    only: tuple = ()
-
-    def as_json(self):
-        return {**asdict(self), "only": list(self.only)}
-
-
-def quick_settings(only=(), seed=1):
-    return Settings(0.4, 0.1, trials=1, table_trials=2, seed=seed, quick=True, only=tuple(only))
-
-
-def parse_filter(text):
-    """'policy=loop|thread,store=sqlite' -> {'policy': {'loop', 'thread'}, 'store': {'sqlite'}}"""
-    wanted = {}
-    for word in text.split(","):
-        name, _, values = word.partition("=")
-        wanted[name] = {*values.split("|")}
-        known = {str(getattr(cell, name, "")) for cell in table_cells() + sweep_cells()}
-        if not wanted[name] <= known or known == {""}:
-            raise ValueError(
-                f"--only: no cells have '{word}'; wanted is NAME=VALUE or NAME=VALUE|VALUE"
-            )
-    return wanted
-
-
-def matches(cell, filters):
-    """Every condition of at least one filter holds; no filter: all cells."""
-    if not filters:
-        return True
-    return any(
-        all(str(getattr(cell, name)) in values for name, values in one.items()) for one in filters
-    )
+    only: str = ""  # a regular expression for keys of cells
 
 
 def table_cells():
-    """Tables A and B: as burst, the way the original did it, and sustained."""
-    cells = []
-    for load in ("burst", "sustained"):
-        for policy in ("thread", "pool-40"):
-            for clients in (20, 150, 200):
-                cells.append(Cell("a", load, policy, "transactions", clients, 0, 0, "postgresql"))
-        for policy in ("thread", "loop"):
-            for kind in KINDS:
-                for cores in CORES:
-                    cells.append(Cell("b", load, policy, kind, 100, 0, cores, "postgresql"))
-    return cells
+    """Tables A and B, the way the originals did it."""
+    cells = [
+        Cell("a", policy, "transactions", clients, 0, 0, "postgresql")
+        for policy in ("thread", "pool-40")
+        for clients in (20, 150, 200)
+    ]
+    return cells + [
+        Cell("b", "thread", kind, 100, 0, cores, "postgresql") for kind in KINDS for cores in CORES
+    ]
 
 
 def sweep_cells():
     return [
-        Cell("sweep", "sustained", policy, kind, clients, idle, cores, store)
+        Cell("sweep", policy, kind, clients, idle, cores, store)
         for store in STORES
         for kind in KINDS
         for cores in CORES
@@ -131,19 +83,8 @@ def sweep_cells():
     ]
 
 
-def in_quick_look(cell):
-    """200 clients on every store and number of cores; 20 clients and `create` on one core only."""
-    if cell.part != "sweep":
-        return cell.load == "burst" or (cell.clients in (100, 200) and cell.policy != "loop")
-    if (cell.clients, cell.idle) == (200, 0):
-        return cell.kind == "transactions" or cell.cores == 1
-    return (cell.clients, cell.idle) == (20, 0) and cell.kind == "transactions" and cell.cores == 1
-
-
 def choose(settings):
-    filters = [parse_filter(text) for text in settings.only]
-    cells = [cell for cell in table_cells() + sweep_cells() if matches(cell, filters)]
-    return [cell for cell in cells if in_quick_look(cell)] if settings.quick else cells
+    return [cell for cell in table_cells() + sweep_cells() if re.search(settings.only, cell.key)]
 
 
 # more, with idle connections: one thread per client first has to start ten thousand of them
@@ -155,8 +96,8 @@ def warmup_of(cell, settings):
 
 
 def seconds_loaded(cell, settings):
-    """The length of a sustained trial; 0 for a burst, which ends by itself."""
-    return 0 if cell.load == "burst" else settings.seconds + warmup_of(cell, settings)
+    """The length of a trial of the sweep; 0 for one of a table, which ends by itself."""
+    return settings.seconds + warmup_of(cell, settings) if cell.part == "sweep" else 0
 
 
 def trials_of(cell, settings):
@@ -175,32 +116,12 @@ def place(cell, cpus):
     one CPU remains beside the server, client and database share it; if none remains, all share all.
     """
     cpus = tuple(sorted(cpus))
-    database = cell.store == "postgresql"
-    both = "client and database" if database else "client"
-    share = "share" if database else "shares"
-    if cell.cores == 0:
-        words = f"nothing pinned: server, {both} share {count_cpus(len(cpus))}"
-        return Placement((), (), (), words)
     server, rest = cpus[: cell.cores], cpus[cell.cores :]
-    on = f"server on {cpu_list(server)}"
-    if not rest:
-        words = f"{both} {share} the CPUs of the server ({cpu_list(server)})"
-        return Placement(server, server, server if database else (), words)
-    client = rest[-1:]
-    if not database:
-        return Placement(server, client, (), f"{on}, client on {cpu_list(client)}")
-    if len(rest) == 1:
-        return Placement(server, rest, rest, f"{on}, client and database share {cpu_list(rest)}")
-    words = f"{on}, database on {cpu_list(rest[:-1])}, client on {cpu_list(client)}"
-    return Placement(server, client, rest[:-1], words)
-
-
-def count_cpus(count):
-    return "the only CPU" if count == 1 else f"all {count} CPUs"
-
-
-def cpu_list(cpus):
-    return ("CPU " if len(cpus) == 1 else "CPUs ") + ",".join(map(str, cpus))
+    if cell.cores == 0 or not rest:
+        client = between = server
+    else:
+        client, between = rest[-1:], rest[:-1] or rest
+    return Placement(server, client, between if cell.store == "postgresql" else ())
 
 
 def schedule(cells, settings):
@@ -216,11 +137,10 @@ def schedule(cells, settings):
 
 def loadgen_arguments(cell, placement, trial, settings, store_url=None, database_pid=None):
     arguments = ["-c", str(cell.clients), *POLICY_FLAGS[cell.policy], "--workload", cell.kind]
-    if cell.load == "burst":
-        arguments += ["-n", str(cell.clients)]
-    else:
+    if cell.part == "sweep":
         arguments += ["-d", f"{settings.seconds:g}", "--warmup", f"{warmup_of(cell, settings):g}"]
-    arguments += ["--connection", "persistent" if cell.part == "sweep" else "per-request"]
+    else:
+        arguments += ["-n", str(cell.clients), "--connection", "per-request"]
     if cell.idle:
         arguments += ["--idle", str(cell.idle)]
     if cell.store == "memory":
@@ -231,9 +151,3 @@ def loadgen_arguments(cell, placement, trial, settings, store_url=None, database
         arguments += ["--server-cpus", ",".join(map(str, placement.server))]
         arguments += ["--client-cpus", ",".join(map(str, placement.client))]
     return arguments + ["--seed", str(settings.seed * 1000 + trial)]
-
-
-def seconds_expected(cell, settings):
-    """A first guess of how long a trial takes, until trials have been measured."""
-    start = {"memory": 0.2, "sqlite": 0.3, "postgresql": 0.6}[cell.store]
-    return start + (1.5 if cell.idle else 0) + max(0.1, seconds_loaded(cell, settings))

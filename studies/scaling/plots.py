@@ -1,15 +1,11 @@
 """The plots, as descriptions for charts. One colour and one mark for each policy."""
 
 from cells import CORES, KINDS, LOADS, POLICIES, STORES
-from charts import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
-from summary import STAGES, has, pick
+from charts import AMBER, BLUE, PINK, VERMILION
+from summary import has, pick
 
 COLOURS = {"thread": VERMILION, "pool-40": PINK, "pool-cpus": AMBER, "loop": BLUE}
 MARKS = {"thread": "s", "pool-40": "^", "pool-cpus": "D", "loop": "o"}
-PROCESS_COLOURS = {"server": BLUE, "database": GREEN, "client": GREY}
-STAGE_COLOURS = dict(
-    zip(STAGES, (SKY, BLUE, "#c9ccd1", VERMILION, AMBER, PINK, GREEN), strict=True)
-)
 
 
 def present(values, cells, name):
@@ -58,54 +54,10 @@ def by_clients(summary, cores, name, label, log=False):
     }
 
 
-def stacked(summary, cores, parts_of, colours, label, decimals):
-    """A panel for each kind, a bar for each store and policy, divided into its parts."""
-    cells = pick(summary, part="sweep", cores=cores, clients=200, idle=0)
-    cells = [cell for cell in cells if has(cell) and parts_of(cell)]
-    kinds = present(KINDS, cells, "kind")
-    rows = [
-        (s, p) for s in present(STORES, cells, "store") for p in present(POLICIES, cells, "policy")
-    ]
-    # Space between stores; the first row is at the top.
-    at = {row: -nth - 0.7 * STORES.index(row[0]) for nth, row in enumerate(rows)}
-
-    def panel(kind):
-        own = [cell for cell in cells if cell["kind"] == kind]
-        bars = [[at[cell["store"], cell["policy"]], parts_of(cell)] for cell in own]
-        return {"title": kind, "bars": bars}
-
-    used = {name for cell in cells for name in parts_of(cell)}
-    return {
-        "size": [1.8 + 4.8 * len(kinds), 1.3 + 0.36 * len(rows)],
-        "panels": [[panel(kind) for kind in kinds]],
-        "share_y": True,
-        "x": {"label": label},
-        "y": {"ticks": [[y, f"{store}  {policy}"] for (store, policy), y in at.items()]},
-        "legend": "top",
-        "keys": [{"name": n, "colour": colour} for n, colour in colours.items() if n in used],
-        "decimals": decimals,
-    }
-
-
-def cpu_parts(cell):
-    return {
-        name: cell["cpu_us"][name]["median"] for name in PROCESS_COLOURS if cell["cpu_us"][name]
-    }
-
-
-def stage_parts(cell):
-    return {name: figures["mean"] / 1000 for name, figures in cell["stages_us"].items()}
-
-
 def all_charts(summary):
     """{name: chart}"""
-    run = present(CORES, list(filter(has, pick(summary, part="sweep"))), "cores")
     made = {}
-    for cores in run:
+    for cores in present(CORES, list(filter(has, pick(summary, part="sweep"))), "cores"):
         made[f"throughput-{cores}"] = by_clients(summary, cores, "requests_per_s", "requests/s")
         made[f"p99-{cores}"] = by_clients(summary, cores, "p99_ms", "p99, ms", log=True)
-    if run:
-        label = "CPU us per request"
-        made["cpu"] = stacked(summary, run[0], cpu_parts, PROCESS_COLOURS, label, 1)
-        made["stages"] = stacked(summary, run[0], stage_parts, STAGE_COLOURS, "ms", 2)
-    return {name: chart for name, chart in made.items() if any(chart["panels"])}
+    return made

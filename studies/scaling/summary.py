@@ -1,5 +1,4 @@
-"""From trials to figures: medians and spreads of each cell, what limits it, and the fits over
-cells."""
+"""From trials to figures: medians and spreads of each cell, and what limits it."""
 
 from collections import Counter
 from dataclasses import asdict
@@ -7,7 +6,6 @@ from statistics import median
 
 from cells import KINDS, POLICIES, STORES, Settings, choose, place, trials_of, why_not
 from figures import counted
-from fit import fit_with_interval
 
 BUSY = 0.85  # of what it could use: from here on it is what limits
 STAGES = ("read", "parse", "queue", "apply", "commit", "deliver", "write")
@@ -25,13 +23,6 @@ def spread(values):
 def middle(values):
     values = [value for value in values if value is not None]
     return median(values) if values else None
-
-
-def switches(report):
-    process, answered = report.get("server_process"), report["result"]["answered"]
-    if not process or not answered or process.get("voluntary_switches") is None:
-        return None
-    return process["voluntary_switches"] / answered
 
 
 def figures_of(records):
@@ -62,7 +53,7 @@ def figures_of(records):
     results = [report["result"] for report in answering]
     return {
         **figures,
-        "rates": [r["requests_per_s"] for r in results],
+        "requests_per_s": spread([r["requests_per_s"] for r in results]),
         "totals_ms": [r["seconds"] * 1000 for r in results],
         "p50_ms": spread([r["response_ms"]["p50"] for r in results]),
         "p99_ms": spread([r["response_ms"]["p99"] for r in results]),
@@ -71,10 +62,8 @@ def figures_of(records):
             for process, name in PROCESSES.items()
         },
         "stages_us": stages([report.get("server_stages_us") for report in answering]),
-        "switches_per_request": middle([switches(report) for report in answering]),
         "core_thread_share": middle([record.get("core_thread_share") for record in records]),
         "machine_busy": middle([record.get("machine_busy") for record in records]),
-        "waits": waits([record.get("waits") for record in records]),
         "workers": answering[0]["load"].get("workers", 1),
     }
 
@@ -86,35 +75,30 @@ def describe(cell, records, cpus, settings):
         **asdict(cell),
         "key": cell.key,
         "clients_text": cell.clients_text,
-        "placement": placement.words,
-        "shared": placement.shared,
+        "placement": placement,
         "trials_wanted": trials_of(cell, settings),
         "trials": 0,
         "status": "ok",
         "reason": "",
         "errors": {},
         "trials_with_errors": 0,
-        "rates": [],
-        "totals_ms": [],
+        "limit": "",
     }
 
     def not_run(reason, **more):
         return {**summary, "status": "not run", "reason": reason, **more}
 
     if reason := why_not(cell, cpus):
-        return not_run(reason, placement="", trials_wanted=0)
+        return not_run(reason, placement=None, trials_wanted=0)
     if records is None:
         return not_run("no trial of it was finished")
     summary.update(figures_of(records))
     if "refused" in summary:
         return not_run(summary["refused"], trials_wanted=0)
-    if summary["errors"]:
-        summary["status"] = "errors"
-    if not summary["rates"]:
+    if not has(summary):
         return {**summary, "status": "failed"}
-    summary["requests_per_s"] = spread(summary["rates"])
-    sustained = cell.load == "sustained"
-    summary["limit"] = limit(placement, summary, cpus) if sustained else None
+    if cell.part == "sweep":
+        summary["limit"] = limit(placement, summary, cpus)
     return summary
 
 
@@ -141,34 +125,13 @@ def cores_text(cores):
 
 
 def stages(measured):
-    measured = [one for one in measured if one]
+    """{stage: its mean and p50 in us}, at the median of the trials."""
     found = {}
     for name in STAGES:
-        of_stage = [one[name] for one in measured if name in one and one[name].get("count")]
+        of_stage = [one[name] for one in filter(None, measured) if one.get(name, {}).get("count")]
         if of_stage:
-            found[name] = {
-                figure: middle([one.get(figure) for one in of_stage])
-                for figure in ("mean", "p50", "p99")
-            }
+            found[name] = {key: median(one[key] for one in of_stage) for key in ("mean", "p50")}
     return found
-
-
-def waits(measured):
-    """Sessions of the exchange in each state, on average over the samples of all trials."""
-    measured = [one for one in measured if one and one["samples"]]
-    samples = sum(one["samples"] for one in measured)
-    if not samples:
-        return None
-    sessions = sum((Counter(one["sessions"]) for one in measured), Counter())
-    sessions = {event: count / samples for event, count in sorted(sessions.items())}
-    return {"samples": samples, "sessions": sessions}
-
-
-def wait_shares(waits):
-    """{event: its share of the time in which sessions were active}, the largest first."""
-    active = Counter(waits["sessions"])
-    del active["idle"]
-    return {event: count / active.total() for event, count in active.most_common()}
 
 
 def limit(placement, summary, cpus):
@@ -178,65 +141,32 @@ def limit(placement, summary, cpus):
     used = {name: f["median"] * rate / 1e6 for name, f in summary["cpu_us"].items() if f}
     caps = {name: len(cpus) for name, cpus in at.items()}
     caps["client"] = min(caps["client"], summary["workers"])
-    numbers = {f"{name}_share": used[name] / caps[name] for name in used}
+    loads = {f"CPU of the {name}": used[name] / caps[name] for name in used}
+    core = "core thread of the server (the serial stage)"
     if summary["core_thread_share"] is not None and "server" in used:
-        numbers["core_thread"] = summary["core_thread_share"] * used["server"]
-    commit = summary["stages_us"].get("commit", {}).get("p50")
-    if commit is not None:
-        response = summary["p50_ms"]["median"]
-        numbers["commit_p50_ms"] = commit / 1000
-        numbers["commit_part"] = commit / 1000 / response if response else 0
-    if summary["waits"]:
-        shares = wait_shares(summary["waits"]).items()
-        locks = ("Lock:", "LWLock:")
-        numbers["lock_waits"] = sum(share for event, share in shares if event.startswith(locks))
-    busy = summary["machine_busy"]  # over the whole trial, start and end included: a rough figure
-    numbers["others"] = None if busy is None else max(0.0, busy - sum(used.values()) / len(cpus))
-    numbers["switches_per_request"] = summary["switches_per_request"]
-    return {"verdict": verdict(numbers, used, at), "numbers": numbers}
-
-
-def verdict(numbers, used, at):
-    names = {f"{process}_share": f"CPU of the {process}" for process in PROCESSES}
-    names["core_thread"] = "core thread of the server (the serial stage)"
-    loads = {name: numbers[name] for name in names if name in numbers}
+        loads[core] = summary["core_thread_share"] * used["server"]
     most = max(loads, key=loads.get, default=None)
     load = loads.get(most, 0)
-    if most == "server_share" and loads.get("core_thread", 0) >= BUSY and len(at["server"]) > 1:
-        most = "core_thread"
+    if most == "CPU of the server" and loads.get(core, 0) >= BUSY and len(at["server"]) > 1:
+        most = core
     if load >= BUSY:
-        return f"{names[most]} ({load:.0%})"
-    for cpus in set(map(at.get, used)):
-        group = sorted((p for p in used if at[p] == cpus), key=used.get, reverse=True)
-        share = sum(map(used.get, group)) / len(cpus)
+        return f"{most} ({load:.0%})"
+    for shared in set(map(at.get, used)):
+        group = sorted((p for p in used if at[p] == shared), key=used.get, reverse=True)
+        share = sum(map(used.get, group)) / len(shared)
         if len(group) > 1 and share >= BUSY:
-            parts = ", ".join(f"{p} {used[p] / share / len(cpus):.0%}" for p in group)
+            parts = ", ".join(f"{p} {used[p] / share / len(shared):.0%}" for p in group)
             *first, last = (process for process in used if process in group)
-            sharing = f"{', '.join(first)} and {last}"
-            return f"CPUs shared by {sharing} ({share:.0%} busy: {parts})"
-    if (numbers["others"] or 0) >= 0.3:
-        return f"other work on this machine (took {numbers['others']:.0%} of its CPU time)"
-    if numbers.get("commit_part", 0) >= 0.3:
-        return (
-            f"commit ({numbers['commit_p50_ms']:.2f} ms, {numbers['commit_part']:.0%} of a median"
-            " reply)"
-        )
-    if numbers.get("lock_waits", 0) >= 0.3:
-        return f"lock waits in the database ({numbers['lock_waits']:.0%} of its active time)"
-    return f"waiting: no CPU is busy (most: {names[most]} {load:.0%})" if most else "not known"
-
-
-def fits_over_clients(cells):
-    fits = []
-    names = ("store", "kind", "policy", "cores")
-    for key, group in grouped([cell for cell in cells if not cell["idle"]], names):
-        samples = {cell["clients"]: cell["rates"] for cell in group if has(cell)}
-        fitted = fit_with_interval(samples) if len(samples) >= 4 else None
-        if fitted:
-            fits.append(
-                {**dict(zip(names, key, strict=True)), "measured": sorted(samples), **fitted}
-            )
-    return fits
+            return f"CPUs shared by {', '.join(first)} and {last} ({share:.0%} busy: {parts})"
+    busy = summary["machine_busy"]  # over the whole trial, start and end included: a rough figure
+    others = 0 if busy is None else busy - sum(used.values()) / len(cpus)
+    if others >= 0.3:
+        return f"other work on this machine (took {others:.0%} of its CPU time)"
+    commit_ms = summary["stages_us"].get("commit", {}).get("p50", 0) / 1000
+    response_ms = summary["p50_ms"]["median"]
+    if response_ms and commit_ms / response_ms >= 0.3:
+        return f"commit ({commit_ms:.2f} ms, {commit_ms / response_ms:.0%} of a median reply)"
+    return f"waiting: no CPU is busy (most: {most} {load:.0%})" if most else "not known"
 
 
 def grouped(cells, names):
@@ -249,7 +179,7 @@ def grouped(cells, names):
 
 def summarise(head, records):
     """Everything that tables and plots show."""
-    settings = Settings(**{**head["settings"], "only": tuple(head["settings"]["only"])})
+    settings = Settings(**head["settings"])
     of_cell = {}
     for record in records:
         of_cell.setdefault(record["cell"], []).append(record)
@@ -257,7 +187,6 @@ def summarise(head, records):
         describe(cell, of_cell.get(cell.key), tuple(head["cpus"]), settings)
         for cell in choose(settings)
     ]
-    sweep = [cell for cell in cells if cell["part"] == "sweep"]
     return {
         **head,
         "trials_finished": len(records),
@@ -266,5 +195,4 @@ def summarise(head, records):
         "trials_wanted": sum(cell["trials_wanted"] for cell in cells),
         "errors": [cell for cell in cells if cell["errors"]],
         "cells": cells,
-        "fits_over_clients": fits_over_clients(sweep),
     }

@@ -3,11 +3,10 @@
 from itertools import groupby
 from statistics import mean
 
-from cells import CORES, KINDS, POLICIES, POLICY_NAMES
+from cells import CORES, KINDS, POLICIES
+from documents import NONE, Column, Table, number, percent, ranged, rows_of
 from figures import counted
-from fit import R2_MIN, peak, why_no_fit
-from report_tables import NONE, Column, Table, number, percent, ranged, rows_of
-from summary import STAGES, cores_text, find, grouped, has, pick, wait_shares
+from summary import STAGES, cores_text, find, grouped, has, pick
 
 # What the original write-up measured, on another machine: for comparison of ratios only.
 TABLE_A = [(policy, clients) for policy in ("thread", "pool-40") for clients in (20, 150, 200)]
@@ -38,21 +37,8 @@ def between(figures):
     return ranged(figures["median"], figures["low"], figures["high"])
 
 
-def medians(figures):
-    return number(figures["median"]) if figures else NONE
-
-
-def errors_text(cell):
-    if not cell["errors"]:
-        return "none"
-    return (
-        f"{error_counts(cell)} (in {cell['trials_with_errors']} of"
-        f" {counted(cell['trials'], 'trial')})"
-    )
-
-
-def error_counts(one):
-    return ", ".join(f"{name} {count:,}" for name, count in one["errors"].items())
+def error_counts(cell):
+    return ", ".join(f"{name} {count:,}" for name, count in cell["errors"].items())
 
 
 def marked(text, cell):
@@ -60,10 +46,8 @@ def marked(text, cell):
 
 
 def not_measured(cell):
-    """Why a cell has no figures; None if it has."""
-    if has(cell):
-        return None
-    errors = f"; errors: {errors_text(cell)}" if cell["errors"] else ""
+    """Why a cell has no figures."""
+    errors = f"; errors: {error_counts(cell)}" if cell["errors"] else ""
     return f"{cell['status']}: {cell['reason']}{errors}"
 
 
@@ -77,26 +61,7 @@ def factor(name):
 
 STORE, KIND, POLICY = factor("store"), factor("kind"), factor("policy")
 SERVER_CORES = Column("cores", lambda cell: str(cell["cores"]))
-SERVER_ON = text("server on", lambda cell: cores_text(cell["cores"]))
 CLIENTS = Column("clients", lambda cell: cell["clients_text"])
-
-
-def cpu_columns(group, form):
-    return [
-        Column(process, lambda cell, process=process: form(cell["cpu_us"][process]), group)
-        for process in ("server", "client", "database")
-    ]
-
-
-MEDIAN_AND_RANGE = "requests/s: median (lowest – highest)"
-DETAILS = [
-    Column(MEDIAN_AND_RANGE, lambda cell: marked(between(cell["requests_per_s"]), cell)),
-    Column("p50", lambda cell: between(cell["p50_ms"]), "reply, ms"),
-    Column("p99", lambda cell: between(cell["p99_ms"]), "reply, ms"),
-    *cpu_columns("CPU us per request", medians),
-    text("errors", errors_text),
-    text("limited by", lambda cell: cell["limit"]["verdict"] if cell["limit"] else NONE),
-]
 
 
 # Tables A and B, in the shape of the original.
@@ -135,7 +100,7 @@ def table_a(summary):
         "table-a",
         "Table A: time to finish all client tasks (ms), PostgreSQL",
         ["concurrent clients", *((names[policy], str(clients)) for policy, clients in TABLE_A)],
-        [find(summary, part="a", load="burst", policy=p, clients=n) for p, n in TABLE_A],
+        [find(summary, part="a", policy=policy, clients=clients) for policy, clients in TABLE_A],
         THEIRS_A,
         (
             "Each client connects, sends one request and gets its reply; nothing is pinned. The"
@@ -145,44 +110,18 @@ def table_a(summary):
     )
 
 
-def table_b(summary, policy):
-    burst = {"part": "b", "load": "burst", "policy": policy}
-    cells = [find(summary, **burst, kind=kind, cores=cores) for kind, cores in TABLE_B]
+def table_b(summary):
     return burst_table(
-        f"table-b-{policy}",
+        "table-b-thread",
         (
-            f"Table B, {POLICY_NAMES[policy]}: total time (ms) of 100 requests (100 clients, one"
+            "Table B, one thread per client: total time (ms) of 100 requests (100 clients, one"
             " each), PostgreSQL"
         ),
         ["trial", *((kind, cores_text(cores)) for kind, cores in TABLE_B)],
-        cells,
+        [find(summary, part="b", kind=kind, cores=cores) for kind, cores in TABLE_B],
         THEIRS_B,
         "The original pinned with taskset; so does --server-cpus.",
     )
-
-
-def sustained_tables(summary):
-    settings = summary["settings"]
-    note = (
-        f"{settings['seconds']:g} s a trial after {settings['warmup']:g} s of warm-up,"
-        f" {counted(settings['table_trials'], 'interleaved trial')}. Requests per second,"
-        " percentiles: median over the trials (lowest – highest)."
-    )
-    for part, clients, lead in (
-        ("a", "the same clients", [POLICY, CLIENTS]),
-        ("b", "100 clients", [POLICY, KIND, SERVER_CORES]),
-    ):
-        columns, cells = lead + DETAILS, pick(summary, part=part, load="sustained")
-        yield Table(
-            f"table-{part}-sustained",
-            (
-                f"Table {part.upper()}, sustained: {clients} for some seconds, a new connection for"
-                " each request"
-            ),
-            columns,
-            rows_of(columns, cells, len(lead), not_measured),
-            note,
-        )
 
 
 # The sweep.
@@ -198,27 +137,27 @@ def throughput(summary):
         cells = {cell["policy"]: cell for cell in group}
         row = [column.cell(next(iter(cells.values()))) for column in lead]
         if any(map(has, cells.values())):
-            row += [
-                (
-                    NONE
-                    if cell is None
-                    else not_measured(cell) or marked(between(cell["requests_per_s"]), cell)
-                )
-                for cell in map(cells.get, POLICIES)
-            ]
+            row += [throughput_of(cells.get(policy)) for policy in POLICIES]
         else:
-            row.append("; ".join(sorted({not_measured(cell) for cell in cells.values()})))
+            row.append("; ".join(sorted(set(map(not_measured, cells.values())))))
         rows.append(row)
     settings = summary["settings"]
+    group = "requests/s: median (lowest – highest)"
     return Table(
         "throughput",
         "Requests per second of every cell",
-        lead + [Column(policy, group=MEDIAN_AND_RANGE) for policy in POLICIES],
+        lead + [Column(policy, group=group) for policy in POLICIES],
         rows,
         "Persistent connections, one request in flight each,"
         f" {counted(settings['trials'], 'interleaved trial')} of {settings['seconds']:g} s."
         + (" * clients saw errors, listed below." if any(c["errors"] for c in sweep) else ""),
     )
+
+
+def throughput_of(cell):
+    if cell is None:
+        return NONE
+    return marked(between(cell["requests_per_s"]), cell) if has(cell) else not_measured(cell)
 
 
 def of_one_core(summary, name, title, lead, columns, note, **kind):
@@ -230,22 +169,22 @@ def of_one_core(summary, name, title, lead, columns, note, **kind):
 
 
 def cpu_table(summary):
+    def used_by(process):
+        return lambda cell: between(cell["cpu_us"][process])
+
     def total(cell):
         return number(sum(figures["median"] for figures in cell["cpu_us"].values() if figures))
 
+    group = "us per request"
     return of_one_core(
         summary,
         "cpu",
         "CPU time of one request, {}",
         [STORE, KIND, POLICY],
         [
-            *cpu_columns("us per request", between),
-            Column("in all", total, "us per request"),
+            *(Column(name, used_by(name), group) for name in ("server", "client", "database")),
+            Column("in all", total, group),
             Column("core thread's part of the server's", lambda c: percent(c["core_thread_share"])),
-            Column(
-                "voluntary switches of the server per request",
-                lambda c: number(c["switches_per_request"], 2),
-            ),
         ],
         "The core thread applies and commits; it is the one serial stage.",
     )
@@ -275,7 +214,7 @@ def verdicts_table(summary):
     for (store, cores, policy), group in grouped(cells, ("store", "cores", "policy")):
         clients = {}
         for cell in group:
-            name = cell["limit"]["verdict"].split(" (")[0].split(":")[0]
+            name = cell["limit"].split(" (")[0].split(":")[0]
             clients.setdefault(name, []).append(cell["clients_text"])
         counts = [
             (
@@ -290,55 +229,9 @@ def verdicts_table(summary):
     note = (
         "The busiest CPU user from 85 % on (of its own CPUs, then of CPUs that several share); else"
         " other work that took 30 % of the machine or more; else the commit, if it is 30 % of a"
-        " median reply or more; else lock waits from 30 % of the database's active time on; else"
-        " waiting."
+        " median reply or more; else waiting."
     )
     return Table("verdicts", "What limits, in how many cells", columns, rows, note)
-
-
-def waits_table(summary):
-    def active(cell):
-        sessions = cell["waits"]["sessions"].items()
-        return number(sum(count for event, count in sessions if event != "idle"), 2)
-
-    def largest(cell):
-        shares = list(wait_shares(cell["waits"]).items())[:4]
-        return ", ".join(f"{event} {share:.0%}" for event, share in shares) or "none was active"
-
-    columns = [
-        *(factor("part"), KIND, SERVER_ON, POLICY),
-        Column("clients", lambda cell: str(cell["clients"])),
-        Column("samples", lambda cell: str(cell["waits"]["samples"])),
-        Column("active sessions, on average", active),
-        text("share of the active time, the largest four", largest),
-    ]
-    cells = [
-        cell
-        for cell in summary["cells"]
-        if cell.get("waits")
-        and (cell["part"] != "sweep" or (cell["clients"], cell["idle"]) == (200, 0))
-    ]
-    return Table(
-        "waits",
-        "What the database's sessions wait for",
-        columns,
-        rows_of(columns, cells),
-        (
-            "pg_stat_activity about ten times a second while the load lasted; sessions idle for"
-            " want of work are left out. The exchange commits with one session and projects with"
-            " another."
-        ),
-    )
-
-
-def parameter(head, name, form=",.0f", interval_form=None):
-    """A fitted parameter with its interval."""
-
-    def cell(fit):
-        ends = [format(end, interval_form or form) for end in fit[f"{name}_interval"] or ()]
-        return format(fit[name], form) + (f" [{' – '.join(ends)}]" if ends else "")
-
-    return Column(head, cell)
 
 
 def policies_table(summary):
@@ -370,33 +263,6 @@ def leaders(cells, clients):
     return [cell for cell in cells if cell["requests_per_s"]["high"] >= least]
 
 
-def fits_clients_table(summary):
-    def shown_peak(fit):
-        found = peak(fit, fit["measured"])
-        return number(found) if found else "none"
-
-    columns = [
-        *(STORE, KIND, SERVER_CORES, POLICY),
-        parameter("lambda, requests/s", "lambda"),
-        parameter("sigma", "sigma", form=".4f"),
-        parameter("kappa", "kappa", form=".2e", interval_form=".1e"),
-        Column("peak at clients", shown_peak),
-        Column("R²", lambda fit: f"{fit['r_squared']:.2f}"),
-    ]
-    return Table(
-        "fits-clients",
-        "Scaling over clients: the universal scalability law",
-        columns,
-        rows_of(columns, summary["fits_over_clients"], 4, why_no_fit),
-        (
-            f"Fitted to 20 clients and more, and shown if R² is {R2_MIN:g} or more; lambda, the"
-            " rate of one client alone, is an extrapolation. A large sigma here means saturation:"
-            " more clients than the server needs to be busy. A peak is shown if it lies among the"
-            " clients measured, and kappa is above zero in 95 % of the fits to trials drawn again."
-        ),
-    )
-
-
 # The run.
 
 
@@ -410,13 +276,15 @@ def duration(seconds):
 
 
 def placements_table(summary):
-    placements = {}
+    rows = {}
     for cell in summary["cells"]:
         database = "with a database" if cell["store"] == "postgresql" else "without"
-        text_ = cell["placement"] or f"not run: {cell['reason']}"
-        placements.setdefault((cores_text(cell["cores"]), database), text_)
-    columns = [text("server on"), text("database process"), text("placement")]
-    rows = [[*key, words] for key, words in placements.items()]
+        cpus = [",".join(map(str, each)) or "any" for each in cell["placement"] or ()]
+        shown = cpus[: 3 if cell["store"] == "postgresql" else 2] or [f"not run: {cell['reason']}"]
+        rows.setdefault((cores_text(cell["cores"]), database), shown)
+    columns = [text("server on"), text("database process"), text("CPUs of the server")]
+    columns += [text("of the client"), text("of the database")]
+    rows = [[*key, *shown] for key, shown in rows.items()]
     return Table("placements", "CPUs of each process", columns, rows)
 
 
@@ -450,7 +318,7 @@ def machine_table(summary):
         "a trial": (
             f"{settings['seconds']:g} s after {settings['warmup']:g} s of warm-up;"
             f" {counted(settings['trials'], 'trial')} a cell, {settings['table_trials']} in tables"
-            " A and B" + (f"; only {' or '.join(settings['only'])}" if settings["only"] else "")
+            " A and B" + (f"; only {settings['only']}" if settings["only"] else "")
         ),
         "CPU time stolen from this machine": (
             f"median {stolen['median']:.1%} of a trial, most {stolen['high']:.1%}"
@@ -466,11 +334,6 @@ def machine_table(summary):
 def headline(summary):
     """Sentences that stand before everything else."""
     sentences, errors = [], summary["errors"]
-    if summary["settings"]["quick"]:
-        sentences.append(
-            "This is a quick look: few cells, one or two short trials each. It shows that"
-            " everything works, not how fast it is."
-        )
     missing = summary["trials_wanted"] - summary["trials_finished"]
     if missing > 0:
         sentences.append(
@@ -482,8 +345,7 @@ def headline(summary):
         sentences.append(f"Clients saw errors in {cells}: the table of errors has them.")
     elif summary["trials_finished"]:
         sentences.append("No client saw an error.")
-    verdicts = [cell["limit"]["verdict"] for cell in summary["cells"] if cell.get("limit")]
-    disturbed = sum(verdict.startswith("other work") for verdict in verdicts)
+    disturbed = sum(cell["limit"].startswith("other work") for cell in summary["cells"])
     if disturbed:
         sentences.append(
             f"In {counted(disturbed, 'cell')} other work took much of the machine's CPU time:"
@@ -504,16 +366,12 @@ def all_tables(summary):
         placements_table(summary),
         errors_table(summary),
         table_a(summary),
-        table_b(summary, "thread"),
-        table_b(summary, "loop"),
-        *sustained_tables(summary),
+        table_b(summary),
         throughput(summary),
         policies_table(summary),
         verdicts_table(summary),
         cpu_table(summary),
         stages_table(summary),
-        fits_clients_table(summary),
-        waits_table(summary),
     ]
     return {table.name: table for table in tables}
 

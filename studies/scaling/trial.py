@@ -9,7 +9,6 @@ from pathlib import Path
 from cells import loadgen_arguments, seconds_loaded
 from machine import cpu_times
 from load import Watch, run_session
-from waits import WaitSampler, children, count_waits, pin
 
 GRACE_S = 150  # beyond the time wanted; then a trial counts as hung
 USAGE = 2  # its exit code for what this machine does not allow, such as too few descriptors
@@ -20,7 +19,7 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
     """The record of the trial. A KeyboardInterrupt stops the load generator, and so its server,
     first."""
     record = {"cell": cell.key, "trial": trial}
-    database = url = sampler = None
+    database = url = None
     busy, stolen, everything = cpu_times()
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="exchange-scaling-") as folder:
@@ -29,8 +28,6 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
             if cell.store == "postgresql":
                 pin(cluster, placement.database or sorted(os.sched_getaffinity(0)))
                 database, url = cluster.create_database()
-                if cell.load == "sustained":
-                    sampler = WaitSampler(cluster, database)
             pid = cluster.pid if cluster else None
             arguments = loadgen_arguments(cell, placement, trial, settings, url, pid)
             record["command"] = ["loadgen", *arguments]
@@ -38,9 +35,6 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
             command = [loadgen, *arguments, "--json", report_file]
             code, watch = run_session(command, log, limit_s, ServerWatch)
             record["exit"] = code
-            if sampler:
-                samples, sampler = sampler.finish(), None
-                record["waits"] = count_waits(samples, *watch.loaded_time())
             record["core_thread_share"] = watch.core_share()
             record["report"] = read_report(report_file)
             if record["report"] is None:
@@ -48,8 +42,6 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
                 reason = f"killed after {limit_s:.0f} s without an end" if code is None else reason
                 record["refused" if code == USAGE else "failed"] = reason
         finally:
-            if sampler:
-                sampler.finish()
             if database:
                 cluster.drop_database(database)
     record["wall_s"] = round(time.monotonic() - began, 3)
@@ -58,6 +50,22 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
     record["machine_busy"] = round((busy_after - busy) / whole, 4)
     record["machine_stolen"] = round((stolen_after - stolen) / whole, 4)
     return record
+
+
+def children(pid):
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def pin(cluster, cpus):
+    """Postmaster and everything it has started; what it starts later inherits."""
+    for pid in [cluster.pid, *children(cluster.pid)]:
+        try:
+            os.sched_setaffinity(pid, cpus)
+        except ProcessLookupError:
+            pass
 
 
 def read_report(file):
@@ -91,13 +99,13 @@ class ServerWatch(Watch):
         self.server_pid = self.core_file = None
 
     def take(self):
-        """(time, CPU seconds of the server, of its core thread)"""
+        """CPU seconds of the server, and of its core thread."""
         try:
             if self.core_file is None and not self._find_core():
                 return None
             core = int(self.core_file.read_text().split()[0]) / 1e9
             whole = time.clock_gettime((~self.server_pid << 3) | 2)  # the CPU clock of that process
-            return time.time(), whole, core
+            return whole, core
         except (OSError, ValueError, IndexError):
             return None  # gone, or not there yet
 
@@ -108,22 +116,12 @@ class ServerWatch(Watch):
                     self.server_pid, self.core_file = pid, task / "schedstat"
         return self.core_file is not None
 
-    def _loaded(self):
-        """The samples while the server used the middle 70 % of its CPU time: start, warm-up and end
-        are left out."""
-        if not self.samples:
-            return []
-        all_of_it = self.samples[-1][1]
-        return [one for one in self.samples if 0.2 * all_of_it <= one[1] <= 0.9 * all_of_it]
-
-    def loaded_time(self):
-        samples = self._loaded()
-        return (samples[0][0], samples[-1][0]) if samples else (0, 0)
-
     def core_share(self):
         """Core thread's part of the server's CPU time; None if the samples are too few."""
-        samples = self._loaded()
-        if len(samples) < 3:
+        # Start, warm-up and end are left out: those while the server used the rest of its time.
+        all_of_it = self.samples[-1][0] if self.samples else 0
+        inside = [one for one in self.samples if 0.2 * all_of_it <= one[0] <= 0.9 * all_of_it]
+        if len(inside) < 3:
             return None
-        _, whole, core = (last - first for first, last in zip(samples[0], samples[-1], strict=True))
+        whole, core = (last - first for first, last in zip(inside[0], inside[-1], strict=True))
         return round(core / whole, 4) if whole >= 0.05 else None

@@ -95,23 +95,18 @@ def load(folder):
     return mutations
 
 
-NEEDED = {"name": str, "promise": str, "file": str, "old": str, "new": str, "tests": list}
-OPTIONAL = {"of": str, "targets": list, "also": list}
+NEEDED = {"name", "promise", "file", "old", "new", "tests"}
+OPTIONAL = {"of", "targets", "also"}
 
 
 def _mutation(file, entry):
     where = f"{file.name}: {entry.get('name', 'an entry without a name')}"
-    for key, kind in NEEDED.items():
-        if not isinstance(entry.get(key), kind) or not entry[key] and key != "new":
-            raise ListError(f"{where}: {key!r} is missing, empty or of the wrong type")
-    for key, value in entry.items():
-        if key not in NEEDED and not isinstance(value, OPTIONAL.get(key, ())):
-            raise ListError(f"{where}: {key!r} is unknown or of the wrong type")
+    if missing := NEEDED - {key for key, value in entry.items() if value or key == "new"}:
+        raise ListError(f"{where}: missing or empty: {', '.join(sorted(missing))}")
+    if unknown := set(entry) - NEEDED - OPTIONAL:
+        raise ListError(f"{where}: unknown: {', '.join(sorted(unknown))}")
     edits = [Edit(entry["file"], entry["old"], entry["new"])]
-    for further in entry.get("also", []):
-        if sorted(further) != ["file", "new", "old"] or not further["old"].strip():
-            raise ListError(f"{where}: each of 'also' has file, old and new")
-        edits.append(Edit(**further))
+    edits += [Edit(**further) for further in entry.get("also", [])]
     if any(edit.old == edit.new for edit in edits):
         raise ListError(f"{where}: old and new are the same")
     tests = tuple(Test.parse(text) for text in entry["tests"])
@@ -129,7 +124,7 @@ def choose(mutations, wanted):
     known = {mutation.name for mutation in mutations} | {mutation.area for mutation in mutations}
     for word in wanted:
         if word not in known:
-            raise ListError(f"there is no mutation and no area {word!r}; --list shows them")
+            raise ListError(f"there is no mutation and no area {word!r} in list/")
     return [one for one in mutations if not wanted or {one.name, one.area} & set(wanted)]
 
 

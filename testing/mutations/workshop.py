@@ -16,6 +16,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tree import tracked
+
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -49,20 +51,6 @@ class Attempt:
         return match[1].strip() if match else ""
 
 
-def files_of(root):
-    """Paths of what belongs to the tree: what git would commit, or all but builds where this is no
-    repository."""
-    command = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    with contextlib.suppress(OSError, subprocess.CalledProcessError):
-        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        return [name for name in listed.split("\0") if name and (root / name).is_file()]
-    return [
-        str(path.relative_to(root))
-        for path in root.rglob("*")
-        if path.is_file() and not path.relative_to(root).parts[0].startswith(("build", ".git"))
-    ]
-
-
 class InUse(Exception):
     """Another run works in this folder."""
 
@@ -92,7 +80,7 @@ class Workshop:
         except OSError:
             raise InUse(f"another run works in {self.folder}") from None
         self.folder.chmod(0o755)  # databases run as a user of their own
-        wanted = files_of(self.root)
+        wanted = {source.relative_to(self.root) for source in tracked("*", root=self.root)}
         for name in wanted:
             source, target = self.root / name, self.tree / name
             if target.exists() and target.read_bytes() == source.read_bytes():
@@ -100,23 +88,14 @@ class Workshop:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
             shutil.copymode(source, target)
-        keep = set(wanted)
         for path in [path for path in self.tree.rglob("*") if path.is_file()]:
             name = path.relative_to(self.tree)
-            if name.parts[0] != "build" and str(name) not in keep:
+            if name.parts[0] != "build" and name not in wanted:
                 path.unlink()
         if (self.build_folder / "build.ninja").exists():
             return Attempt(0, 0, "")  # Ninja configures again where that is needed
-        folders = ["-S", self.tree, "-B", self.build_folder]
-        command = [
-            "cmake",
-            *folders,
-            "-G",
-            "Ninja",
-            "-DCMAKE_BUILD_TYPE=Release",
-            "-DCMAKE_UNITY_BUILD=OFF",
-            "-DEXCHANGE_TESTS=ON",
-        ]
+        command = ["cmake", "-S", self.tree, "-B", self.build_folder, "-G", "Ninja"]
+        command += "-DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=OFF -DEXCHANGE_TESTS=ON".split()
         return self.run(command, limit_s=600)
 
     def build(self, targets, limit_s=3600):

@@ -18,7 +18,7 @@
 #include "catch.hpp"
 #include "client/connection/command_line.hpp"
 #include "course/conformance/cases.hpp"
-#include "course/conformance/report.hpp"
+#include "course/conformance/run.hpp"
 #include "support/folder.hpp"
 #include "support/local_port.hpp"
 #include "support/policies.hpp"
@@ -117,19 +117,6 @@ TEST_CASE("the server keeps every rule under every policy") {
   CHECK_FALSE(report.style.per_request);
 }
 
-TEST_CASE("length lines before replies, and a server that closes after them, are found out") {
-  const ServerProcess length({"--reply-framing", "length", "--store", "memory:"}),
-      closing({"--close-after-reply", "--store", "memory:"});
-  const std::set<std::string> some = {"F1", "X6", "R3", "R6", "C9", "T6", "T16", "M4", "T17"};
-  const ConformanceReport framed = test(length, some);
-  CHECK(lost(framed) == "");
-  CHECK(framed.style.length_lines);
-  CHECK_FALSE(framed.style.per_request);
-  const ConformanceReport closed = test(closing, some);
-  CHECK(lost(closed) == "R6 broken: the server closes the connection after a reply\n");
-  CHECK(closed.style.per_request);
-}
-
 TEST_CASE("each rule has a case or a reason why it has none") {
   std::set<std::string> tested;
   for (const Case& one : all_cases()) tested.insert(one.rule);
@@ -139,12 +126,13 @@ TEST_CASE("each rule has a case or a reason why it has none") {
     INFO(rule.number);
     CHECK(tested.contains(rule.number) == rule.untested.empty());
     CHECK_FALSE(rule.sentence.empty());
+    CHECK(rule.sentence.find("(" + std::string(to_string(rule.level)) + ": ") == std::string::npos);
     tested.erase(rule.number);
   }
   CHECK(tested == std::set<std::string>());
 }
 
-TEST_CASE("a step of a case that is not kept says what was expected, or blocks the case") {
+TEST_CASE("a step of a case that is not kept says what was expected, or ends the case") {
   const std::string order = "<results><opened id=\"7\" amount=\"2.0\"/></results>",
                     state =
                         "<results><status><open shares=\"2\"/><executed shares=\"1\" "
@@ -169,6 +157,9 @@ TEST_CASE("a step of a case that is not kept says what was expected, or blocks t
       {"for i in 1..3\n    if i > 2\n      expect {i times x} = 0 -- A{i}", order,
        "x.txt:4: 'xxx' is neither a number nor a variable"},
       {"a buys 1 s at 1", order, "x.txt:2: 's' is neither a number nor a variable"},
+      {"where send <x/> gets errors\n  send <x/> gets errors -- A", order, ""},
+      {"where send <x/> gets <opened/>\n  send <x/> gets errors -- A", order,
+       "A: an error was expected, got <opened id=\"7\" amount=\"2.0\"/>"},
       {"a dances", order, "x.txt:2: no such step"},
       {"send <x/>", order, "x.txt:2: 'gets' is missing"},
   }));
@@ -183,20 +174,6 @@ TEST_CASE("a step of a case that is not kept says what was expected, or blocks t
     CHECK_NOTHROW(one.run(talk));
   else
     CHECK_THROWS_WITH(one.run(talk), why);
-}
-
-TEST_CASE("rules are read from the page, over several lines, without their levels") {
-  const std::vector<Rule> rules = read_rules(
-      "# A page\n\n- **F1** One (or `two`) lines. (must: framing)\n- **Z9** Words that go\n"
-      "  on, and on.\n  (ours: \"a test\", framing)\n\ntext\n");
-  REQUIRE(rules.size() == 2);
-  CHECK(rules[0].number == "F1");
-  CHECK(rules[0].sentence == "One (or `two`) lines.");
-  CHECK(rules[0].level == Level::must);
-  CHECK(rules[1].number == "Z9");
-  CHECK(rules[1].sentence == "Words that go on, and on.");
-  CHECK(rules[1].level == Level::ours);
-  CHECK_THROWS_AS(read_rules("\n- **F1** One line. (course: framing)\n"), std::invalid_argument);
 }
 
 TEST_CASE("replies are compared by meaning") {
@@ -245,37 +222,6 @@ TEST_CASE("what is not well-formed is read where its meaning is plain") {
   CHECK(status.children[0].attribute("shares") == open);
   CHECK(status.children[1].attribute("price") == price);
   CHECK(answer.elements[1].text == text);
-}
-
-TEST_CASE("an error of the test itself costs no points") {
-  ConformanceReport report{.server = "127.0.0.1:1", .seed = 1};
-  for (const auto& [number, outcome] :
-       {std::pair{"M4", RuleOutcome::kept}, {"T17", RuleOutcome::not_judged}})
-    report.rules.push_back(
-        {.rule = {.number = number, .sentence = "A sentence.", .level = Level::must},
-         .outcome = outcome});
-  report.test_errors = {"T17, a case: why"};
-  CHECK(report.points() == 3);
-  CHECK(report.points_max() == 3);
-  CHECK(report.score() == 100);
-  CHECK_FALSE(report.all_kept());
-  CHECK(text_of(report).find("Error of this test, not of the server: T17, a case: why\n") !=
-        std::string::npos);
-  const auto json = nlohmann::json::parse(to_json(report));
-  CHECK(json["rules"][1]["result"] == "not judged");
-  CHECK(json["test_errors"][0] == "T17, a case: why");
-}
-
-TEST_CASE("a step with 'where' ends its case without a fault if it fails") {
-  const Toy toy([](const std::string&) { return "<results><opened id=\"7\"/></results>"; });
-  Target target(toy.options({}).target, [] { return "<create/>"s; });
-  Source source("1234");
-  Talk talk(target, source);
-  const auto run = [&](const std::string& steps) {
-    read_cases("x.txt", "M1 a case\n  " + steps).at(0).run(talk);
-  };
-  CHECK_NOTHROW(run("where send <x/> gets errors\n  send <x/> gets errors -- A"));
-  CHECK_THROWS_AS(run("where send <x/> gets <opened/>\n  send <x/> gets errors -- A"), Broken);
 }
 
 TEST_CASE("reports escape what a server sent") {
@@ -329,29 +275,6 @@ TEST_CASE("a server whose replies are not XML at all breaks R1") {
   CHECK(result_of(report, "R1").why == "what came is not a reply: OK\n");
   CHECK(result_of(report, "M4").outcome == RuleOutcome::untested);
   CHECK(report.stopped.find("what came is not a reply") != std::string::npos);
-}
-
-TEST_CASE("a blocked rule names the broken one, also over a third") {
-  // opens every order, and executes nothing
-  const Toy toy([](const std::string& document) -> std::string {
-    if (document.find("<order") != std::string::npos)
-      return "<results><opened id=\"1\"/></results>";
-    if (document.find("<query") != std::string::npos)
-      return "<results><status id=\"1\"/></results>";
-    return created;
-  });
-  const ConformanceReport report = toy.test({"M1", "M2", "M3", "M4", "M5", "M8"});
-  for (const char* const rule : {"M1", "M8"}) CHECK(result_of(report, rule).blocked_by == "M2");
-  for (const char* const rule : {"M4", "M5"}) CHECK(result_of(report, rule).blocked_by == "M3");
-  const std::vector<Cause> causes = report.causes();
-  REQUIRE(causes.size() == 2);
-  for (const Cause& cause : causes) {
-    CHECK(cause.blocks.size() == 2);
-    CHECK(cause.points == 9);
-  }
-  const std::string text = text_of(report);
-  CHECK(text.find("+9  M2   must") < text.find("cannot be tested before: M1 M8"));
-  CHECK(text.find("M4 (must) is blocked by M3: ") != std::string::npos);
 }
 
 TEST_CASE("what is shown is what costs points, must first, and all of it if asked for") {
@@ -524,13 +447,6 @@ TEST_CASE("the program writes its report when it is interrupted") {
   CHECK(program.output().find("Ended early: interrupted by a signal") != std::string::npos);
   const auto json = nlohmann::json::parse(testing::contents(folder / "report.json"));
   CHECK(json["stopped"] == "interrupted by a signal");
-}
-
-TEST_CASE("the program refuses more rounds than there are ids for") {
-  const auto [status, output, memory] =
-      testing::run_program("conformance", {"127.0.0.1:1", "--rounds", "21"});
-  CHECK(status == 2);
-  CHECK(output.find("--rounds: Value 21 not in range 1 to 20") != std::string::npos);
 }
 
 TEST_CASE("long replies are cut between two characters") {

@@ -11,33 +11,27 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 import unittest
 from pathlib import Path
 
+from exchange_server import free_ports, wait_until
 from test_faults import BIN, conformance, rules
 
 TEACHING = Path(__file__).parents[3] / "course/sheets"
 STARTER = TEACHING / "starter"
 # What a build needs: programs, and headers.
 NEEDED = {
-    "c": (["gcc", "make"], ["expat.h"]),
-    "cpp": (["g++", "make"], ["expat.h"]),
-    "java": (["javac", "java", "make"], []),
-    "python": (["python3"], []),
+    "c": "gcc make expat.h",
+    "cpp": "g++ make expat.h",
+    "java": "javac java make",
+    "python": "python3",
 }
 
 
-def is_missing(language):
-    programs, headers = NEEDED[language]
-    for program in programs:
-        if not shutil.which(program):
-            return program
-    for header in headers:
-        if not any(Path(top, header).exists() for top in ("/usr/include", "/usr/local/include")):
-            return header
-    return ""
+def is_there(needed):
+    headers = (Path(top, needed) for top in ("/usr/include", "/usr/local/include"))
+    return shutil.which(needed) or any(header.exists() for header in headers)
 
 
 def named_rules(level):
@@ -45,11 +39,6 @@ def named_rules(level):
     page = (STARTER / "README.md").read_text()
     (line,) = re.findall(rf"^\| {level} \| (.*) \|$", page, re.MULTILINE)
     return set(line.split())
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 @contextlib.contextmanager
@@ -61,22 +50,19 @@ def starter(language):
         settings = tomllib.loads((copy / "grade.toml").read_text())
         if build := settings.get("build"):
             subprocess.run(build, shell=True, cwd=copy, check=True, capture_output=True)
-        port = free_port()
+        (port,) = free_ports(1)
         command = settings["command"].format(port=port)
         with subprocess.Popen(command.split(), cwd=copy) as process:
             try:
-                _wait_until_it_listens(port)
+                wait_until(lambda: listens(port), "the server to listen")
                 yield port
             finally:
                 process.kill()
 
 
-def _wait_until_it_listens(port):
-    for _ in range(600):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-            return
-        time.sleep(0.05)
-    raise TimeoutError("the server does not listen")
+def listens(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
 
 
 @unittest.skipUnless((BIN / "conformance").exists(), "conformance is not built")
@@ -88,8 +74,9 @@ class Starter(unittest.TestCase):
     def test_each_keeps_the_rules_that_its_page_names_and_no_others(self):
         for language in NEEDED:
             with self.subTest(language):
-                if missing := is_missing(language):
-                    self.skipTest(f"{missing} is not installed")
+                for needed in NEEDED[language].split():
+                    if not is_there(needed):
+                        self.skipTest(f"{needed} is not installed")
                 with starter(language) as port:
                     code, result, printed = conformance(port, timeout_s=5)
                 self.assertEqual(1, code, printed)

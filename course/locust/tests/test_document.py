@@ -7,13 +7,13 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import measure
 import document
-from measure import Sample, read_failures, read_marks, read_statistics, usage_between
+import trial
+from trial import Sample, read_failures, read_marks, read_statistics, usage_between
 
 
 def record(row, rate, **usage):
-    figures = dict.fromkeys(measure.NUMBERS, 1.0)
+    figures = dict.fromkeys(trial.NUMBERS, 1.0)
     figures |= {"rate": rate, "requests": rate * 30, "failures": 0, "p99": 20.0}
     used = {"seconds": 30, "server": 0.3, "server_thread": 0.1, "server_thread_name": "core"}
     used |= {"locust": 1.0, "locust_process": 0.5, "machine": 0.7, "others": 0.0, "commits": 0.1}
@@ -34,12 +34,12 @@ class Files(unittest.TestCase):
         return path
 
     def test_statistics_are_read_by_name(self):
-        head = "Type,Name," + ",".join(measure.NUMBERS.values())
+        head = "Type,Name," + ",".join(trial.NUMBERS.values())
         nothing = "XML,query,0,0,0,N/A,N/A,0,0,0"
         all_ = ",Aggregated,40,1,6,19,45,7.5,84.5,4183.4"
         found = read_statistics(self.file(f"{head}\n{nothing}\n{all_}\n"))
         values = (40, 1, 6, 19, 45, 7.5, 84.5, 4183.4)
-        self.assertEqual(found["Aggregated"], dict(zip(measure.NUMBERS, values, strict=True)))
+        self.assertEqual(found["Aggregated"], dict(zip(trial.NUMBERS, values, strict=True)))
         self.assertIsNone(found["query"]["p99"])
 
     def test_the_first_mark_of_each_kind_counts_from_when_all_were_there(self):
@@ -77,7 +77,7 @@ class Usage(unittest.TestCase):
         )
 
     def test_too_short_a_row_is_not_measured(self):
-        with self.assertRaisesRegex(measure.NotMeasured, "too short"):
+        with self.assertRaisesRegex(trial.NotMeasured, "too short"):
             usage_between([], 0, 1)
 
     def test_a_session_is_found_with_its_children(self):
@@ -90,7 +90,7 @@ class Usage(unittest.TestCase):
         try:
             for _ in range(2):
                 process.stdout.readline()
-            found = measure.session_processes(process.pid)
+            found = trial.session_processes(process.pid)
             self.assertEqual(len(found), 2)
             self.assertIn(process.pid, found)
             self.assertNotIn(os.getpid(), found)

@@ -1,13 +1,60 @@
-"""What the client of the XML port reports to the statistics. Without Locust."""
+"""What users ask and remember, and what the client of the XML port reports to the statistics.
+Without Locust."""
 
 import socket
 import threading
 import unittest
+from unittest import mock
 
-from xml_client import BadReply, Connection, Refused, TimedClient, judge
+import users
+from users import BadReply, Connection, Growing, Refused, TimedClient, Trader, judge
 
 OPENED = b'<results><opened sym="SPY" amount="1" limit="2" id="7"/></results>\n'
 REFUSED = b"<results><error>no</error></results>\n"
+STATE = {
+    "accounts": {"7": 100},
+    "growing": {"buyer": "1", "order": 5, "quiet_order": 4, "sellers": ["2"]},
+}
+
+
+def opened(order):
+    return b'<results><opened sym="LOAD" amount="1" limit="100" id="%d"/></results>\n' % order
+
+
+def query(account, order):
+    return f'<transactions id="{account}"><query id="{order}"/></transactions>'
+
+
+class Remembered(unittest.TestCase):
+    def setUp(self):
+        self.trader = Trader(STATE)
+        clock = mock.patch.object(users.time, "monotonic", lambda: self.now)
+        clock.start()
+        self.addCleanup(clock.stop)
+        self.now = 1000.0
+
+    def test_the_newest_order_is_queried_and_before_that_a_prepared_one(self):
+        self.assertEqual(self.trader.query_document(), query(7, 100))
+        self.trader.placed(opened(101))
+        self.trader.placed(opened(102))
+        self.assertEqual(self.trader.query_document(), query(7, 102))
+
+    def test_over_http_an_order_is_read_once_it_has_had_time_to_get_there(self):
+        self.trader.placed(opened(101))
+        self.assertEqual(self.trader.readable_order(), 100)
+        self.now += users.READABLE_AFTER_S - 0.5
+        self.trader.placed(opened(102))
+        self.now += 0.5
+        self.assertEqual(self.trader.readable_order(), 101)
+        self.now += users.READABLE_AFTER_S
+        self.assertEqual(self.trader.readable_order(), 102)
+
+    def test_all_users_read_the_order_that_every_write_trades_with_and_the_control_another(self):
+        growing, control = Growing(STATE), Growing(STATE, control=True)
+        self.assertEqual(growing.query_document(), query(1, 5))
+        self.assertEqual(control.query_document(), query(1, 4))
+        self.assertIn('<order sym="GROW" amount="-1" limit="1"/>', growing.order_document())
+        self.assertEqual(control.order_document(), growing.order_document())
 
 
 class Script:
@@ -39,10 +86,6 @@ class Script:
 
 
 class Judged(unittest.TestCase):
-    def test_the_element_that_was_asked_for_is_right(self):
-        judge(OPENED, "opened")
-        judge(b'<results><status id="1"><open shares="5"/></status></results>\n', "status")
-
     def test_an_error_is_a_refusal_and_another_element_a_bad_reply(self):
         with self.assertRaisesRegex(Refused, "^no$"):
             judge(REFUSED, "opened")
