@@ -197,8 +197,7 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end_all(self):
-        order = ("haproxy", "exchange", "patroni", "etcd")
-        for prefix in order:
+        for prefix in ("haproxy", "exchange", "patroni", "etcd"):
             names = [name for name in self.pids if name.startswith(prefix)]
             for name in names:
                 self.signal(name, signal.SIGCONT, group=True)
@@ -436,7 +435,3 @@ def patroni_settings(cluster, paths, number, home):
         }
     )
     return settings
-
-
-if __name__ == "__main__":
-    sys.exit("use testing/cluster/run")

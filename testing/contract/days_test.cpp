@@ -13,11 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::size_t journal_rows(Store& store) {
-  std::size_t rows = 0;
-  store.journal().read(0, [&](const JournalRow&) { ++rows; });
-  return rows;
-}
+std::size_t journal_rows(Store& store) { return journal_after(store, 0).size(); }
 
 }  // namespace
 
@@ -98,9 +94,7 @@ TEST_CASE("a server that was replaced on a closed day does not append to the nex
   const std::string url = shared_cluster().create_database();
   PostgresStore fenced(url);
   fenced.open();
-  run_postgres(url,
-               "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
-               "WHERE datname = current_database() AND pid <> pg_backend_pid()");
+  end_connections(url);
   {
     PostgresStore successor(url);
     successor.open();

@@ -1,13 +1,39 @@
 // Two servers and one store: the second is refused while the first lives, and a first server that
-// was replaced can no longer commit.
+// was replaced cannot change anything, whenever its successor takes over.
 
+#include <chrono>
 #include <future>
+#include <thread>
 
 #include "contract/places.hpp"
 #include "support/stores.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
+
+namespace {
+
+// Lets PostgreSQL refuse these changes, as on a full disk.
+void fail_on(const std::string& url, const std::string& changes) {
+  run_postgres(url,
+               "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+               " $$ BEGIN RAISE 'no space left on device' USING ERRCODE = '53100'; END $$;"
+               "CREATE TRIGGER fail BEFORE " +
+                   changes + " EXECUTE FUNCTION fail()");
+}
+
+// A server on a database of its own, after its first batch.
+struct Active {
+  const std::string url = shared_cluster().create_database();
+  PostgresStore store{url};
+  Active() {
+    store.open();
+    store.tables().load();
+    store.journal().append(1, "payload");
+  }
+};
+
+}  // namespace
 
 TEST_CASE("a second server on the same store refuses to start, until the first is gone") {
   const auto place = any_kept_place();
@@ -18,6 +44,36 @@ TEST_CASE("a second server on the same store refuses to start, until the first i
   first.reset();
   second->open();
   second->journal().append(1, "payload");
+}
+
+TEST_CASE("a fenced SQLite server cannot change the tables") {
+  TemporaryFolder folder;
+  const std::string path = folder / "x.db";
+  SqliteStore fenced(path);
+  fenced.open();
+  run_sqlite(path, "UPDATE projection SET epoch = epoch + 1");
+  CHECK_THROWS_AS(fenced.tables().project(one_account(), 1), StoreFenced);
+  CHECK(fenced.tables().load().rows.accounts.empty());  // none of its rows is written
+}
+
+TEST_CASE_METHOD(
+    Active,
+    "a fenced PostgreSQL server can neither append, resolve, project nor confirm its epoch") {
+  store.journal().confirm_epoch();
+  run_postgres(url, "UPDATE fence SET epoch = epoch + 1");
+  SECTION("append, on a new connection") {
+    CHECK_THROWS_AS(store.journal().append(2, "of the fenced server"), StoreFenced);
+  }
+  SECTION("confirm_epoch, once its lease is over") {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(Lease::length_ns));
+    CHECK_THROWS_AS(store.journal().confirm_epoch(), StoreFenced);
+  }
+  SECTION("resolve") { CHECK_THROWS_AS(store.journal().resolve_in_doubt(2), StoreFenced); }
+  SECTION("project") {
+    CHECK_THROWS_AS(store.tables().project(one_account(), 1), StoreFenced);
+    CHECK(store.tables().load().rows.accounts.empty());
+  }
+  CHECK(journal_after(store, 0).size() == 1);
 }
 
 TEST_CASE("SQLite refuses files of different stores, and files that are not a database") {
@@ -70,21 +126,16 @@ TEST_CASE("SQLite refuses files of different stores, and files that are not a da
   SECTION("untouched") { CHECK(open_error() == "opened"); }
 }
 
-TEST_CASE("a PostgreSQL server that lost its lock to another can neither append nor project") {
-  const std::string url = shared_cluster().create_database();
-  PostgresStore fenced(url);
-  fenced.open();
-  fenced.journal().append(1, "payload");
-  run_postgres(url,
-               "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
-               "WHERE datname = current_database() AND pid <> pg_backend_pid()");
+TEST_CASE_METHOD(
+    Active, "a PostgreSQL server that lost its lock to another can neither append nor project") {
+  end_connections(url);
   PostgresStore successor(url);
   successor.open();
   successor.journal().append(2, "of the successor");
 
-  CHECK_THROWS_AS(fenced.journal().append(2, "of the fenced server"), StoreUnavailable);
-  CHECK_THROWS_AS(fenced.journal().resolve_in_doubt(2), StoreFenced);
-  CHECK_THROWS_AS(fenced.tables().project(Rows{}, 1), StoreFenced);
+  CHECK_THROWS_AS(store.journal().append(2, "of the fenced server"), StoreUnavailable);
+  CHECK_THROWS_AS(store.journal().resolve_in_doubt(2), StoreFenced);
+  CHECK_THROWS_AS(store.tables().project(Rows{}, 1), StoreFenced);
   successor.journal().append(3, "goes on");
 }
 
@@ -103,15 +154,9 @@ TEST_CASE("after a restart of PostgreSQL a failed append is resolved by its numb
   CHECK(store.journal().resolve_in_doubt(2));
 }
 
-TEST_CASE("a PostgreSQL server keeps its lock while the disk is full") {
-  const std::string url = shared_cluster().create_database();
-  PostgresStore store(url), other(url);
-  store.open();
-  store.journal().append(1, "payload");
-  run_postgres(url,
-               "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
-               " $$ BEGIN RAISE 'no space left on device' USING ERRCODE = '53100'; END $$;"
-               "CREATE TRIGGER fail BEFORE INSERT ON journal EXECUTE FUNCTION fail()");
+TEST_CASE_METHOD(Active, "a PostgreSQL server keeps its lock while the disk is full") {
+  PostgresStore other(url);
+  fail_on(url, "INSERT ON journal");
   for (int attempt = 0; attempt < 3; ++attempt) {
     CHECK_THROWS_AS(store.journal().append(2, "payload"), StoreUnavailable);
     CHECK_FALSE(other.try_open());
@@ -130,10 +175,7 @@ TEST_CASE(
   { PostgresStore(url).open(); }
   PostgresStore store(url);
   store.attach();
-  run_postgres(url,
-               "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
-               " $$ BEGIN RAISE 'no space left on device' USING ERRCODE = '53100'; END $$;"
-               "CREATE TRIGGER fail BEFORE UPDATE ON fence EXECUTE FUNCTION fail()");
+  fail_on(url, "UPDATE ON fence");
   CHECK_THROWS_AS(store.try_open(), StoreUnavailable);
   CHECK(store.active_server() != ActiveServer::there);
   run_postgres(url, "DROP TRIGGER fail ON fence");
@@ -161,12 +203,9 @@ TEST_CASE("the description of a store shows no password") {
   CHECK(PostgresStore("postgresql://host/db?password=secret").describe() == "postgresql://host/db");
 }
 
-TEST_CASE("a PostgreSQL database that was restored to an older state is refused at once") {
-  const std::string url = shared_cluster().create_database();
-  PostgresStore store(url);
-  store.open();
-  store.tables().load();
-  for (BatchNumber batch = 1; batch <= 3; ++batch) store.journal().append(batch, "payload");
+TEST_CASE_METHOD(Active,
+                 "a PostgreSQL database that was restored to an older state is refused at once") {
+  for (const BatchNumber batch : {2, 3}) store.journal().append(batch, "payload");
   store.tables().project(Rows{}, 3);
   const auto run = [&](const std::string& sql) { run_postgres(url, sql); };
   SECTION("committed batches lost") {
@@ -240,20 +279,12 @@ TEST_CASE(
   CHECK(batch.integer(0) == 2);
 }
 
-TEST_CASE("a batch of another server is not resolved as this server's") {
-  const std::string url = shared_cluster().create_database();
-  PostgresStore store(url);
-  store.open();
-  store.journal().append(1, "payload");
+TEST_CASE_METHOD(Active, "a batch of another server is not resolved as this server's") {
   run_postgres(url, "INSERT INTO journal SELECT 2, epoch + 1, 'of another' FROM fence");
   CHECK_THROWS_AS(store.journal().resolve_in_doubt(2), StoreFenced);
 }
 
-TEST_CASE("a projection that PostgreSQL refuses leaves nothing behind") {
-  const std::string url = shared_cluster().create_database();
-  PostgresStore store(url);
-  store.open();
-  store.tables().load();
+TEST_CASE_METHOD(Active, "a projection that PostgreSQL refuses leaves nothing behind") {
   run_postgres(url, "INSERT INTO executions VALUES (1, 0, 1, 2, 1, 1, 0)");
   Rows rows = one_account();
   rows.executions.push_back({1, 0, 1, 2, Shares::whole(1), Price::whole(1), Timestamp{}});
@@ -261,11 +292,7 @@ TEST_CASE("a projection that PostgreSQL refuses leaves nothing behind") {
   CHECK(run_postgres(url, "SELECT count(*) FROM accounts")[0][0].as<int>() == 0);
 }
 
-TEST_CASE("a projection is repeated while its first attempt is still committing") {
-  const std::string url = shared_cluster().create_database();
-  PostgresStore store(url);
-  store.open();
-  store.tables().load();
+TEST_CASE_METHOD(Active, "a projection is repeated while its first attempt is still committing") {
   pqxx::connection lost(url);
   pqxx::work first(lost);
   first.exec("INSERT INTO orders VALUES (1, 0, 0, true, 1, 1, 1, 0, 0, 0)");

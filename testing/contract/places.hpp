@@ -24,6 +24,13 @@ inline pqxx::result run_postgres(const std::string& url, const std::string& sql)
   return pqxx::nontransaction(admin).exec(sql);
 }
 
+// Ends all connections of others to this database, as if their servers lost them.
+inline void end_connections(const std::string& url) {
+  run_postgres(url,
+               "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+               "WHERE datname = current_database() AND pid <> pg_backend_pid()");
+}
+
 class Place {
  public:
   virtual ~Place() = default;

@@ -156,9 +156,7 @@ TEST_CASE("a new server waits until the lease of its predecessor is over") {
   first.open();
   first.journal().append(1, "payload");
   const auto append_ended = std::chrono::steady_clock::now();
-  run_postgres(url,
-               "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
-               "WHERE datname = current_database() AND pid <> pg_backend_pid()");
+  end_connections(url);
   PostgresStore next(url);
   next.open();
   CHECK(std::chrono::steady_clock::now() - append_ended >=

@@ -2,7 +2,7 @@
 
 #include "core/standby.hpp"
 #include "contract/places.hpp"
-#include "model/market_state.hpp"
+#include "model/random_commands.hpp"
 #include "support/clocks.hpp"
 #include "support/stores.hpp"
 #include "support/wait_for.hpp"

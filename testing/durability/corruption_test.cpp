@@ -252,10 +252,6 @@ void damage_everywhere(Specimen& specimen, bool with_mark, Counts& counts) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 Counts damage_of(const char* name, End end, bool with_mark, std::uint64_t seed = test_seed()) {
   Specimen specimen(seed, end);
   REQUIRE(specimen.files().size() == (end == End::closed ? 2 : 3));

@@ -140,7 +140,7 @@ TEST_CASE_METHOD(LoggedDatabase,
     while (!failed && rows < 40) {
       put(database, 1);
       ++rows;
-      disk.full = [&](const std::string& name, std::uint64_t) { return name == path + "-wal"; };
+      disk.full = [&](const std::string& name) { return name == path + "-wal"; };
       try {
         SqliteStatement sum(database, "SELECT sum(length(x)) FROM t");
         sum.step();
@@ -253,7 +253,7 @@ TEST_CASE(
     exchange.apply(CreateAccount{AccountId(std::to_string(1'000'000 + i)), Cash::whole(1)}, {});
   Rows rows;
   exchange.take_changes(rows);
-  disk.full = [&](const std::string& name, std::uint64_t) { return name == path; };
+  disk.full = [&](const std::string& name) { return name == path; };
   std::optional<CapturedLog> log(std::in_place);
   std::uint64_t projections = 0;
   for (; projections < 200 && disk.bytes_of(path + "-wal").size() < 1'200 * 4'120; ++projections) {

@@ -108,10 +108,7 @@ struct SimulatedDiskMethods {
   static int write(sqlite3_file* base, const void* from, int amount, sqlite3_int64 offset) {
     File& file = of(base);
     if (file.disk->stopped_) return SQLITE_IOERR_WRITE;
-    if (file.disk->full &&
-        file.disk->full(file.name, std::max<std::uint64_t>(file.node->now.size(),
-                                                           std::uint64_t(offset + amount))))
-      return SQLITE_FULL;
+    if (file.disk->full && file.disk->full(file.name)) return SQLITE_FULL;
     const auto* bytes = static_cast<const unsigned char*>(from);
     const int code = file.disk->begin(Fault::write_error);
     Change change{Kind::write, std::uint64_t(offset), {bytes, bytes + amount}};
@@ -360,12 +357,6 @@ void SimulatedDisk::set_files(const std::map<std::string, Bytes>& files) {
     folder_[name]->now = folder_[name]->on_disk = bytes;
   }
   folder_on_disk_ = folder_;
-}
-
-std::uint64_t SimulatedDisk::used() const {
-  std::uint64_t used = 0;
-  for (const auto& [name, node] : folder_) used += node->now.size();
-  return used;
 }
 
 SimulatedDisk::Bytes& SimulatedDisk::bytes_of(const std::string& name) {

@@ -45,10 +45,9 @@ class SimulatedDisk {
   void set_files(const std::map<std::string, Bytes>& files);
   // The bytes of a file, which may be open: the next reader of it gets them.
   Bytes& bytes_of(const std::string& name);
-  // Returns whether the disk is full for a write that would make a file (an empty name: a temporary
-  // file) `bytes` long; empty function: never.
-  std::function<bool(const std::string& name, std::uint64_t bytes)> full;
-  std::uint64_t used() const;  // bytes of all files that have a name
+  // Returns whether the disk is full for a write to a file (an empty name: a temporary file); empty
+  // function: never.
+  std::function<bool(const std::string& name)> full;
   // Returns whether reading a file from `at` to `end` fails; empty function: never.
   std::function<bool(const std::string& name, std::uint64_t at, std::uint64_t end)> unreadable;
   // Called before every operation that changes something.

@@ -13,9 +13,8 @@
 #include "core/order_reader.hpp"
 #include "core/recovery.hpp"
 #include "fuzz/fuzz.hpp"
-#include "model/draw.hpp"
-#include "model/market_state.hpp"
 #include "model/naive_exchange.hpp"
+#include "model/random_commands.hpp"
 #include "store/memory/memory_store.hpp"
 
 namespace exchange::fuzz {

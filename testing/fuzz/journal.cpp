@@ -10,13 +10,13 @@
 
 #include "core/recovery.hpp"
 #include "fuzz/fuzz.hpp"
-#include "fuzz/journaled.hpp"
+#include "fuzz/written_command.hpp"
 #include "journal/journal_record.hpp"
 #include "journal/store_errors.hpp"
 #include "model/draw.hpp"
 #include "model/print.hpp"
 #include "store/memory/memory_store.hpp"
-#include "support/sealed_record.hpp"
+#include "support/journal_rows.hpp"
 
 namespace exchange::fuzz {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "engine/exchange.hpp"
 #include "fuzz/fuzz.hpp"
-#include "fuzz/journaled.hpp"
 #include "fuzz/written_command.hpp"
 #include "journal/journal_record.hpp"
 #include "web/json_orders.hpp"

@@ -1,12 +1,18 @@
 #pragma once
-// Writes a command as a document of the protocol, and reads it back, for the targets whose input
-// becomes commands.
+// For the targets whose input becomes commands: writes a command as a document of the protocol, and
+// reads it back; and which commands a journal may have.
 
 #include "fuzz/fuzz.hpp"
 #include "protocol/request.hpp"
 #include "protocol/request_writer.hpp"
 
 namespace exchange::fuzz {
+
+inline bool is_journaled(const Command& command) {
+  return boost::mp11::mp_with_index<command_kinds>(command.index(), [](auto index) {
+    return !requires { boost::mp11::mp_at<Command, decltype(index)>::changes_nothing; };
+  });
+}
 
 inline std::string write_document(const Command& command) {
   const auto account_of = [](const auto& one) {

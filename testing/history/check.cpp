@@ -369,7 +369,9 @@ class Checker {
                       right = wanted_reply(request, element, nullptr, now);
     if (const auto old =
             earliest.version == 0 ? std::nullopt : first_right(request, 0, earliest.version - 1)) {
-      const Version until = next_change(request, *old);
+      Version until = *old;
+      do until = next_change(request, until);
+      while (until != no_version && right_at(request, until));
       return got + ": stale. It was so until " +
              (until == no_version ? "the end" : history::describe(commits_, until - 1)) +
              ", and this request comes later, as it may not stand " + too_late(index, earliest) +

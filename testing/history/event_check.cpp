@@ -1,9 +1,9 @@
-#include "history/event_check.hpp"
+// Judges streams of account events.
 
-#include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "history/check.hpp"
 #include "model/naive_exchange.hpp"
 
 namespace exchange::history {
@@ -106,7 +106,7 @@ class NotedExchange final : public NaiveExchange {
   void note_execution(Order& buy, Order& sell) override {
     const bool buys = taker(executions()) == Side::buy;
     for (Order* const order : {buys ? &sell : &buy, buys ? &buy : &sell}) {
-      const Execution& last = order->executions.back().execution;
+      const Execution& last = order->executions.back().value;
       note(*order,
            {{"event", "executed"},
             {"shares", to_string(last.shares)},
@@ -124,24 +124,6 @@ class NotedExchange final : public NaiveExchange {
 };
 
 }  // namespace
-
-void read_events(std::istream& in, const std::string& name, std::vector<StreamEvent>& events) {
-  std::string text;
-  for (std::size_t line = 1; std::getline(in, text); ++line) {
-    if (text.empty()) continue;
-    const std::string place = name + ":" + std::to_string(line);
-    const Json message = Json::parse(text, nullptr, false);
-    if (message.is_discarded() && in.eof()) return;  // the client ended within its last line
-    try {
-      if (message.is_discarded()) throw Unusable(place + ": is not JSON");
-      if (message.at("type") != "events") continue;
-      for (const Json& event : message.at("events"))
-        events.push_back({place, message.at("account"), event.at("number"), event.dump()});
-    } catch (const Json::exception& error) {
-      throw Unusable(place + ": is no message of /ws: " + error.what());
-    }
-  }
-}
 
 EventVerdict check_events(const std::vector<StreamEvent>& events,
                           const std::vector<Batch>& journal) {

@@ -7,7 +7,6 @@
 
 #include "base/process.hpp"
 #include "history/check.hpp"
-#include "history/event_check.hpp"
 #include "store/store_url.hpp"
 
 using namespace exchange::history;

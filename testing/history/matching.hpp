@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "history/history_file.hpp"
-#include "history/journal_file.hpp"
+#include "history/inputs.hpp"
 
 namespace exchange::history {
 

@@ -20,9 +20,25 @@ auto* find(Map& map, const Id& id) {
 template <class Placements>
 UInt128 sum(const Placements& placements, Version version) {
   UInt128 sum = 0;
-  for (const auto& placement : placements)
-    if (placement.from <= version) sum += UInt128(placement.units);
+  for (const auto& [from, units] : placements)
+    if (from <= version) sum += UInt128(units);
   return sum;
+}
+
+// Returns the newest of these values at a version; the default if there is none.
+template <class Since>
+auto newest(const std::vector<Since>& values, Version version) {
+  auto newest = decltype(Since::value)();
+  for (const auto& [from, value] : values)
+    if (from <= version) newest = value;
+  return newest;
+}
+
+// Returns whether an order with the terms `a` is matched before one with `b`.
+template <class Terms>
+bool comes_before(Side taker, const Terms& a, const Terms& b) {
+  if (a.limit == b.limit) return a.place < b.place;
+  return taker == Side::buy ? a.limit < b.limit : a.limit > b.limit;
 }
 
 }  // namespace
@@ -50,8 +66,8 @@ const NaiveExchange::Terms& NaiveExchange::terms(const Order& order, Version ver
 
 Shares NaiveExchange::executed(const Order& order, Version version) {
   Shares shares;
-  for (const Executed& one : order.executions)
-    if (one.from <= version) shares += one.execution.shares;
+  for (const auto& [from, execution] : order.executions)
+    if (from <= version) shares += execution.shares;
   return shares;
 }
 
@@ -68,12 +84,12 @@ Status NaiveExchange::status(OrderId id, Version version, std::uint64_t from) co
     status.canceled_at = order.canceled_at;
   }
   std::uint64_t number = 0;
-  for (const Executed& executed : order.executions) {
-    if (executed.from > version) continue;
+  for (const auto& [since, execution] : order.executions) {
+    if (since > version) continue;
     if (++number < from)
       ++status.skipped;
     else if (number < from + 100'000)
-      status.executions.push_back(executed.execution);
+      status.executions.push_back(execution);
     else if (status.next == 0)
       status.next = number;
   }
@@ -158,6 +174,12 @@ std::vector<Exchange::Depth> NaiveExchange::depth(const SymbolName& name, Side s
 
 // --- the rules ---
 
+// Requires, for every command but CreateAccount: its account exists (outcome() checks that).
+template <class AnyCommand>
+Outcome NaiveExchange::at(const AnyCommand&, Version) const {
+  return Created{};
+}
+
 template <>
 Outcome NaiveExchange::at(const CreateAccount& command, Version version) const {
   if (account(command.account, version)) return Rejected{Reason::account_exists};
@@ -168,17 +190,7 @@ Outcome NaiveExchange::at(const CreateAccount& command, Version version) const {
 }
 
 template <>
-Outcome NaiveExchange::at(const CreateSymbol&, Version) const {
-  return Created{};
-}
-template <>
-Outcome NaiveExchange::at(const BeginRound&, Version) const {
-  return Created{};
-}
-
-template <>
 Outcome NaiveExchange::at(const PlaceShares& command, Version version) const {
-  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   const Symbol* const symbol = find(symbols_, command.symbol);
   const UInt128 placed = symbol ? sum(symbol->placements, version) : 0;
   if (placed + UInt128(command.shares.units()) > UInt128(shares_total_max.units()))
@@ -188,8 +200,7 @@ Outcome NaiveExchange::at(const PlaceShares& command, Version version) const {
 
 template <>
 Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
-  const Account* const by = account(command.account, version);
-  if (!by) return Rejected{Reason::unknown_account};
+  const Account& by = *account(command.account, version);
   if (command.reference)
     if (const OrderId used = referenced(command.account, *command.reference, version)) {
       const PlaceOrder& first = orders_[used - 1].placed;
@@ -202,16 +213,16 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
   if (policy_.symbols_must_exist && (!symbol || symbol->created > version))
     return Rejected{Reason::unknown_symbol};
   if (const auto broken =
-          broken_rule_of_account(*by, command.symbol, command.side, command.shares, version))
+          broken_rule_of_account(by, command.symbol, command.side, command.shares, version))
     return *broken;
   if (const auto broken = broken_rule(command, version)) return *broken;
   if (command.side == Side::buy) {
     Price each = command.limit;  // a market buy costs nothing yet, except in an auction
     if (command.is_market() && collects_orders(command.symbol, version))
       each = instrument(command.symbol, version).price_max;
-    if (UInt128(balance(*by, version).units()) < money(command.shares, each))
+    if (UInt128(balance(by, version).units()) < money(command.shares, each))
       return Rejected{Reason::insufficient_funds};
-  } else if (position(*by, command.symbol, version) < command.shares) {
+  } else if (position(by, command.symbol, version) < command.shares) {
     return Rejected{Reason::insufficient_shares};
   }
   if (command.lifetime == Lifetime::fill_or_kill &&
@@ -219,9 +230,9 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
     return Rejected{Reason::cannot_fill};
   if (command.post_only && executable(command, SelfTrade::allowed, version) > 0)
     return Rejected{Reason::would_execute};
-  if (const std::uint64_t most = by->rules_at(version).orders_max; most > 0) {
+  if (const std::uint64_t most = newest(by.rules, version).orders_max; most > 0) {
     std::uint64_t open_orders = 0;
-    for (const OrderId id : by->orders) open_orders += open(orders_[id - 1], version) > Shares();
+    for (const OrderId id : by.orders) open_orders += open(orders_[id - 1], version) > Shares();
     if (open_orders >= most && would_rest(command, version))
       return Rejected{Reason::too_many_orders_of_account, most};
   }
@@ -230,7 +241,6 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
 
 template <>
 Outcome NaiveExchange::at(const CancelOrder& command, Version version) const {
-  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   const Order* const named = order(command.account, meant(command, version), version);
   if (!named) return Rejected{Reason::unknown_order};
   if (open(*named, version) == Shares()) return Rejected{Reason::nothing_open};
@@ -239,8 +249,7 @@ Outcome NaiveExchange::at(const CancelOrder& command, Version version) const {
 
 template <>
 Outcome NaiveExchange::at(const ReplaceOrder& command, Version version) const {
-  const Account* const by = account(command.account, version);
-  if (!by) return Rejected{Reason::unknown_account};
+  const Account& by = *account(command.account, version);
   const OrderId id = meant(command, version);
   const Order* const named = order(command.account, id, version);
   if (!named) return Rejected{Reason::unknown_order};
@@ -248,20 +257,19 @@ Outcome NaiveExchange::at(const ReplaceOrder& command, Version version) const {
   if (was_open == Shares()) return Rejected{Reason::nothing_open};
   if (named->placed.side != command.side) return Rejected{Reason::other_side};
   if (command.shares <= executed(*named, version)) return Rejected{Reason::executed_more};
-  const PlaceOrder as_replaced(command.account, named->placed.symbol, command.side, command.shares,
-                               command.limit);
-  if (const auto broken =
-          broken_rule_of_account(*by, named->placed.symbol, command.side,
-                                 command.shares - executed(*named, version), version, named))
-    return *broken;
-  if (const auto broken = broken_rule(as_replaced, version)) return *broken;
+  const SymbolName& symbol = named->placed.symbol;
   const Shares open = command.shares - executed(*named, version);
+  if (const auto broken = broken_rule_of_account(by, symbol, command.side, open, version, named))
+    return *broken;
+  const PlaceOrder as_replaced(command.account, symbol, command.side, command.shares,
+                               command.limit);
+  if (const auto broken = broken_rule(as_replaced, version)) return *broken;
   if (command.side == Side::buy) {
     const UInt128 reserved = money(was_open, reserved_price(*named, version));
-    if (UInt128(balance(*by, version).units()) + reserved < money(open, command.limit))
+    if (UInt128(balance(by, version).units()) + reserved < money(open, command.limit))
       return Rejected{Reason::insufficient_funds};
   } else {
-    const Shares free = position(*by, named->placed.symbol, version);
+    const Shares free = position(by, symbol, version);
     if (UInt128(free.units()) + UInt128(was_open.units()) < UInt128(open.units()))
       return Rejected{Reason::insufficient_shares};
   }
@@ -270,31 +278,17 @@ Outcome NaiveExchange::at(const ReplaceOrder& command, Version version) const {
 
 template <>
 Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
-  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   const OrderId id = meant(command, version);
   if (!order(command.account, id, version, policy_.open_queries))
     return Rejected{Reason::unknown_order};
   return status(id, version, command.from);
 }
 
-template <>
-Outcome NaiveExchange::at(const RecordEvents& command, Version version) const {
-  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
-  return Created{};
-}
-
-AccountRules NaiveExchange::Account::rules_at(Version version) const {
-  AccountRules now;
-  for (const Rules& one : rules)
-    if (one.from <= version) now = one.rules;
-  return now;
-}
-
 std::optional<Rejected> NaiveExchange::broken_rule_of_account(const Account& by,
                                                               const SymbolName& symbol, Side side,
                                                               Shares shares, Version version,
                                                               const Order* replaced) const {
-  const AccountRules rules = by.rules_at(version);
+  const AccountRules rules = newest(by.rules, version);
   if (rules.access == Access::frozen) return Rejected{Reason::account_frozen};
   if (side == Side::sell || rules.position_max == Shares()) return {};
   UInt128 units = UInt128(shares.units()) + UInt128(position(by, symbol, version).units());
@@ -318,7 +312,7 @@ std::optional<Rejected> NaiveExchange::count_order(const Command& command, Times
   const auto* const replaced = std::get_if<ReplaceOrder>(&command);
   if (!placed && !replaced) return {};
   Account* const by = find(accounts_, placed ? placed->account : replaced->account);
-  const std::uint64_t most = by ? by->rules_at(version_).orders_per_second_max : 0;
+  const std::uint64_t most = by ? newest(by->rules, version_).orders_per_second_max : 0;
   if (most == 0) return {};
   if (by->second != now.seconds()) by->orders_in_second = 0;
   by->second = now.seconds();
@@ -328,24 +322,11 @@ std::optional<Rejected> NaiveExchange::count_order(const Command& command, Times
 }
 
 template <>
-Outcome NaiveExchange::at(const SetKey& command, Version version) const {
-  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
-  return Created{};
-}
-
-template <>
-Outcome NaiveExchange::at(const SetAccount& command, Version version) const {
-  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
-  return Created{};
-}
-
-template <>
 Outcome NaiveExchange::at(const AdjustCash& command, Version version) const {
-  const Account* const of = account(command.account, version);
-  if (!of) return Rejected{Reason::unknown_account};
+  const Account& of = *account(command.account, version);
   if (command.takes)
-    return balance(*of, version) < command.cash ? Outcome(Rejected{Reason::insufficient_funds})
-                                                : Created{};
+    return balance(of, version) < command.cash ? Outcome(Rejected{Reason::insufficient_funds})
+                                               : Created{};
   UInt128 total = UInt128(command.cash.units());
   for (const auto& [id, one] : accounts_) total += sum(one.cash, version);
   if (total > UInt128(cash_total_max.units())) return Rejected{Reason::cash_total_overflow};
@@ -354,34 +335,19 @@ Outcome NaiveExchange::at(const AdjustCash& command, Version version) const {
 
 template <>
 Outcome NaiveExchange::at(const AdjustShares& command, Version version) const {
-  const Account* const of = account(command.account, version);
-  if (!of) return Rejected{Reason::unknown_account};
+  const Account& of = *account(command.account, version);
   const Symbol* const symbol = find(symbols_, command.symbol);
   if (!symbol || symbol->created > version) return Rejected{Reason::unknown_symbol};
   if (!command.takes)
     return at(PlaceShares{command.symbol, command.account, command.shares}, version);
-  if (position(*of, command.symbol, version) < command.shares)
+  if (position(of, command.symbol, version) < command.shares)
     return Rejected{Reason::insufficient_shares};
   return Created{};
 }
 
-Instrument NaiveExchange::Symbol::instrument(Version version) const {
-  Instrument instrument;
-  for (const Rules& one : rules)
-    if (one.from <= version) instrument = one.instrument;
-  return instrument;
-}
-
 Instrument NaiveExchange::instrument(const SymbolName& name, Version version) const {
   const Symbol* const symbol = find(symbols_, name);
-  return symbol ? symbol->instrument(version) : Instrument();
-}
-
-Price NaiveExchange::Symbol::last_price(Version version) const {
-  Price price;
-  for (const Last& last : last_prices)
-    if (last.from <= version) price = last.price;
-  return price;
+  return symbol ? newest(symbol->rules, version) : Instrument();
 }
 
 Price NaiveExchange::reserved_price(const Order& order, Version version) const {
@@ -402,7 +368,11 @@ Instrument NaiveExchange::changed(Instrument instrument, const SetInstrument& co
   return instrument;
 }
 
-Price NaiveExchange::furthest(const Instrument& rules, Price last, Side side) {
+Price NaiveExchange::furthest(const SymbolName& name, Side side, Version version) const {
+  const Symbol* const symbol = find(symbols_, name);
+  if (!symbol) return {};
+  const Instrument rules = newest(symbol->rules, version);
+  const Price last = newest(symbol->last_prices, version);
   if (rules.band == Price() || last == Price()) return {};
   const Int128 distance = rules.band.units(), from = last.units(), most = INT64_MAX;
   const Int128 price = side == Side::buy ? from + distance : from - distance;
@@ -410,9 +380,8 @@ Price NaiveExchange::furthest(const Instrument& rules, Price last, Side side) {
 }
 
 bool NaiveExchange::is_beyond_band(const PlaceOrder& order, Version version) const {
-  const Symbol* const symbol = find(symbols_, order.symbol);
-  if (!symbol || order.is_market()) return false;
-  const Price far = furthest(symbol->instrument(version), symbol->last_price(version), order.side);
+  if (order.is_market()) return false;
+  const Price far = furthest(order.symbol, order.side, version);
   return far != Price() && (order.side == Side::buy ? order.limit > far : order.limit < far);
 }
 
@@ -442,8 +411,7 @@ std::optional<Rejected> NaiveExchange::broken_rule(const PlaceOrder& order, Vers
     return refused(Reason::price_too_high, rules.price_max);
   if (rules.trading == Trading::open && is_beyond_band(order, version) &&
       (rules.at_band == AtBand::refuse || !waits)) {
-    const Price far =
-        furthest(rules, find(symbols_, order.symbol)->last_price(version), order.side);
+    const Price far = furthest(order.symbol, order.side, version);
     return refused(order.side == Side::buy ? Reason::price_too_high : Reason::price_too_low, far);
   }
   return {};
@@ -465,7 +433,7 @@ Outcome NaiveExchange::at(const SetInstrument& command, Version version) const {
   std::map<std::size_t, Rejected> refusals;  // by symbol, in the order of their creation
   for (const SymbolName& name : names) {
     const Symbol& symbol = *find(symbols_, name);
-    const Instrument before = symbol.instrument(version), after = changed(before, command);
+    const Instrument before = newest(symbol.rules, version), after = changed(before, command);
     if (after.price_max != Price() && after.price_min > after.price_max)
       refusals.emplace(symbol.number, Rejected{Reason::inverted_prices});
     else if (collects(before.trading) && after.price_max != before.price_max)
@@ -477,13 +445,19 @@ Outcome NaiveExchange::at(const SetInstrument& command, Version version) const {
 
 template <>
 Outcome NaiveExchange::at(const CancelAll& command, Version version) const {
-  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   if (canceled_by(command, version).empty()) return Rejected{Reason::no_open_orders};
   return CanceledAll{};
 }
 
 Outcome NaiveExchange::outcome(const Command& command, Version version) const {
-  return std::visit([&](const auto& c) { return at(c, version); }, command);
+  return std::visit(
+      [&](const auto& c) -> Outcome {
+        constexpr bool creates = std::is_same_v<decltype(c), const CreateAccount&>;
+        if constexpr (requires { c.account; } && !creates)
+          if (!account(c.account, version)) return Rejected{Reason::unknown_account};
+        return at(c, version);
+      },
+      command);
 }
 
 std::vector<OrderId> NaiveExchange::canceled_by(const CancelAll& command, Version version) const {
@@ -521,7 +495,7 @@ bool is_before_count(const Outcome& outcome) {
 
 std::uint64_t NaiveExchange::orders_per_second_max(const AccountId& id, Version at) const {
   const Account* const of = account(id, at);
-  return of ? of->rules_at(at).orders_per_second_max : 0;
+  return of ? newest(of->rules, at).orders_per_second_max : 0;
 }
 
 bool NaiveExchange::counts(const Command& command, Version at) const {
@@ -544,17 +518,34 @@ Outcome NaiveExchange::apply(const Command& command, Timestamp now) {
       command);
 }
 
-Outcome NaiveExchange::execute(const CreateAccount& command, Timestamp) {
-  accounts_[std::string(command.account.view())] = {version_,
-                                                    {{version_, command.balance.units()}}};
-  return Created{};
+NaiveExchange::Account& NaiveExchange::account_to_change(const AccountId& id) {
+  Account& account = accounts_.try_emplace(std::string(id.view()), Account{version_}).first->second;
+  account.changes.push_back(version_);
+  return account;
 }
 
 NaiveExchange::Symbol& NaiveExchange::symbol_to_change(const SymbolName& name) {
-  return symbols_
-      .try_emplace(std::string(name.view()),
-                   Symbol{.created = version_, .number = symbols_.size(), .rules = {}})
-      .first->second;
+  Symbol& symbol = symbols_
+                       .try_emplace(std::string(name.view()),
+                                    Symbol{.created = version_, .number = symbols_.size()})
+                       .first->second;
+  symbol.changes.push_back(version_);
+  return symbol;
+}
+
+void NaiveExchange::place(const AccountId& account, const SymbolName& symbol, Int128 units) {
+  symbol_to_change(symbol).placements.push_back({version_, units});
+  account_to_change(account).placements[std::string(symbol.view())].push_back({version_, units});
+}
+
+void NaiveExchange::give_cash(const AccountId& account, Int128 units) {
+  account_to_change(account).cash.push_back({version_, units});
+  cash_changes_.push_back(version_);
+}
+
+Outcome NaiveExchange::execute(const CreateAccount& command, Timestamp) {
+  give_cash(command.account, command.balance.units());
+  return Created{};
 }
 
 Outcome NaiveExchange::execute(const CreateSymbol& command, Timestamp) {
@@ -565,8 +556,8 @@ Outcome NaiveExchange::execute(const CreateSymbol& command, Timestamp) {
 Outcome NaiveExchange::execute(const SetInstrument& command, Timestamp now) {
   Outcome outcome = Created{};
   for (const SymbolName& name : named_by(command, version_)) {
-    Symbol& symbol = *find(symbols_, name);
-    const Instrument before = symbol.instrument(version_), after = changed(before, command);
+    Symbol& symbol = symbol_to_change(name);
+    const Instrument before = newest(symbol.rules, version_), after = changed(before, command);
     if (after.trading == Trading::open && before.trading != Trading::open)
       if (const auto executed = uncross(name, now); executed && command.symbol) outcome = *executed;
     if (collects(before.trading) && !collects(after.trading)) cancel_market_orders(symbol, now);
@@ -603,12 +594,12 @@ std::optional<Uncrossed> NaiveExchange::uncross(const SymbolName& name, Timestam
     if (limit == Price() && order.placed.side == Side::buy)
       orders.back().highest = reserved_price(order, version_);
   }
-  const Instrument rules = symbol.instrument(version_);
+  const Instrument rules = newest(symbol.rules, version_);
   const auto is_allowed = [&](Price price) {
     return (rules.tick == Price() || price.units() % rules.tick.units() == 0) &&
            price >= rules.price_min && (rules.price_max == Price() || price <= rules.price_max);
   };
-  std::optional<Price> last = symbol.last_price(version_);
+  std::optional<Price> last = newest(symbol.last_prices, version_);
   if (*last == Price() || !is_allowed(*last)) last.reset();
   const auto result = hold_auction(orders, last);
   if (!result) return {};
@@ -621,15 +612,18 @@ std::optional<Uncrossed> NaiveExchange::uncross(const SymbolName& name, Timestam
 }
 
 void NaiveExchange::trade(Order& buy, Order& sell, const Execution& execution, Side taker) {
-  for (Order* const order : {&buy, &sell}) order->executions.push_back({version_, execution});
+  for (Order* const order : {&buy, &sell}) {
+    order->executions.push_back({version_, execution});
+    account_to_change(order->placed.account);
+  }
   takers_.push_back(taker);
-  find(symbols_, buy.placed.symbol)->last_prices.push_back({version_, execution.price});
+  symbol_to_change(buy.placed.symbol).last_prices.push_back({version_, execution.price});
   note_execution(buy, sell);
 }
 
 Outcome NaiveExchange::execute(const SetAccount& command, Timestamp now) {
-  Account& of = *find(accounts_, command.account);
-  AccountRules rules = of.rules_at(version_);
+  Account& of = account_to_change(command.account);
+  AccountRules rules = newest(of.rules, version_);
   if (command.role) rules.role = *command.role;
   if (command.access) rules.access = *command.access;
   if (command.orders_max) rules.orders_max = *command.orders_max;
@@ -647,25 +641,18 @@ Outcome NaiveExchange::execute(const SetAccount& command, Timestamp now) {
 
 Outcome NaiveExchange::execute(const AdjustCash& command, Timestamp) {
   const Int128 units = command.cash.units();
-  find(accounts_, command.account)->cash.push_back({version_, command.takes ? -units : units});
+  give_cash(command.account, command.takes ? -units : units);
   return Created{};
 }
 
 Outcome NaiveExchange::execute(const AdjustShares& command, Timestamp) {
   const Int128 units = command.shares.units();
-  const Placement placement{version_, command.takes ? -units : units};
-  symbol_to_change(command.symbol).placements.push_back(placement);
-  find(accounts_, command.account)
-      ->placements[std::string(command.symbol.view())]
-      .push_back(placement);
+  place(command.account, command.symbol, command.takes ? -units : units);
   return Created{};
 }
 
 Outcome NaiveExchange::execute(const PlaceShares& command, Timestamp) {
-  const std::string symbol(command.symbol.view());
-  const Placement placement{version_, command.shares.units()};
-  symbol_to_change(command.symbol).placements.push_back(placement);
-  find(accounts_, command.account)->placements[symbol].push_back(placement);
+  place(command.account, command.symbol, command.shares.units());
   return Created{};
 }
 
@@ -674,7 +661,7 @@ Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
   orders_.push_back({.placed = command,
                      .opened = version_,
                      .terms = {{version_, command.shares, command.limit, id}}});
-  find(accounts_, command.account)->orders.push_back(id);
+  account_to_change(command.account).orders.push_back(id);
   Symbol& symbol = symbol_to_change(command.symbol);
   symbol.open.push_back(id);
   symbol.orders.push_back(id);
@@ -695,6 +682,8 @@ Outcome NaiveExchange::execute(const ReplaceOrder& command, Timestamp now) {
   const OrderId number = orders_.size();
   replacements_[number] = {number, id, before.shares, before.limit, stays, takers_.size(), now};
   order.terms.push_back({version_, command.shares, command.limit, stays ? before.place : number});
+  account_to_change(command.account);
+  symbol_to_change(order.placed.symbol);
   note_replaced(order);
   if (stays) return Replaced{id};
   const PlaceOrder arriving(command.account, order.placed.symbol, command.side, command.shares,
@@ -707,7 +696,7 @@ bool NaiveExchange::collect(const PlaceOrder& order) {
   if (collects_orders(order.symbol, version_)) return true;
   if (!is_beyond_band(order, version_)) return false;
   Symbol& symbol = *find(symbols_, order.symbol);
-  Instrument rules = symbol.instrument(version_);
+  Instrument rules = newest(symbol.rules, version_);
   rules.trading = Trading::volatility;
   symbol.rules.push_back({version_, rules});
   return true;
@@ -715,9 +704,7 @@ bool NaiveExchange::collect(const PlaceOrder& order) {
 
 void NaiveExchange::match(OrderId id, const PlaceOrder& arriving, Timestamp now) {
   Order& taker = orders_[id - 1];
-  const Symbol& symbol = *find(symbols_, arriving.symbol);
-  const Price far =
-      furthest(symbol.instrument(version_), symbol.last_price(version_), arriving.side);
+  const Price far = furthest(arriving.symbol, arriving.side, version_);
   for (Order* maker; is_open(id) && (maker = best_match(arriving)) != nullptr;) {
     const Price price = price_of(arriving, *maker), limit = limit_now(*maker);
     if (arriving.is_market() && far != Price() &&
@@ -765,10 +752,8 @@ UInt128 NaiveExchange::executable(const PlaceOrder& taker, SelfTrade self_trade,
     if (const Order& maker = orders_[id - 1];
         open(maker, version) > Shares() && crosses(taker, maker, version))
       makers.push_back(&maker);
-  std::sort(makers.begin(), makers.end(), [&](const Order* left, const Order* right) {
-    const Terms &a = terms(*left, version), &b = terms(*right, version);
-    if (a.limit == b.limit) return a.place < b.place;
-    return taker.side == Side::buy ? a.limit < b.limit : a.limit > b.limit;
+  std::sort(makers.begin(), makers.end(), [&](const Order* a, const Order* b) {
+    return comes_before(taker.side, terms(*a, version), terms(*b, version));
   });
   UInt128 sum = 0;
   std::set<Price> prices;
@@ -787,6 +772,8 @@ void NaiveExchange::cancel_open(Order& order, Timestamp now) {
   order.canceled_shares = open(order, version_);
   order.canceled = version_;
   order.canceled_at = now;
+  account_to_change(order.placed.account);
+  symbol_to_change(order.placed.symbol);
   note_canceled(order);
 }
 
@@ -797,11 +784,8 @@ NaiveExchange::Order* NaiveExchange::best_match(const PlaceOrder& arriving) {
   for (const OrderId id : symbol->open) {
     Order& maker = orders_[id - 1];
     if (!crosses(arriving, maker, version_)) continue;
-    const auto comes_before = [&](const Terms& a, const Terms& b) {
-      if (a.limit == b.limit) return a.place < b.place;
-      return arriving.side == Side::buy ? a.limit < b.limit : a.limit > b.limit;
-    };
-    if (best == nullptr || comes_before(terms(maker, version_), terms(*best, version_)))
+    if (best == nullptr ||
+        comes_before(arriving.side, terms(maker, version_), terms(*best, version_)))
       best = &maker;
   }
   return best;
@@ -826,97 +810,34 @@ Outcome NaiveExchange::execute(const CancelAll& command, Timestamp now) {
 
 Version NaiveExchange::next_change(const Command& command, Version at) const {
   Version next = no_version;
-  const auto consider = [&](Version version) {
-    if (version > at) next = std::min(next, version);
-  };
-  const auto consider_placements = [&](const std::vector<Placement>& placements) {
-    for (const Placement& placement : placements) consider(placement.from);
-  };
-  const auto consider_rules = [&](const SymbolName& name) {
-    if (const Symbol* const symbol = find(symbols_, name))
-      for (const Symbol::Rules& rules : symbol->rules) {
-        consider(rules.from);
-        if (rules.instrument.band == Price()) continue;
-        for (const Symbol::Last& last : symbol->last_prices) consider(last.from);
-      }
-  };
-  const auto consider_order = [&](OrderId id) {
-    if (id == 0 || id > orders_.size()) return;
-    const Order& order = orders_[id - 1];
-    consider(order.opened);
-    consider(order.canceled);
-    for (const Terms& terms : order.terms) consider(terms.from);
-    for (const Executed& executed : order.executions) consider(executed.from);
+  const auto consider = [&](const std::vector<Version>& changes) {
+    const auto later = std::upper_bound(changes.begin(), changes.end(), at);
+    if (later != changes.end()) next = std::min(next, *later);
   };
   const auto consider_account = [&](const AccountId& id) {
-    const Account* const account = find(accounts_, id);
-    if (account) consider(account->created);
-    return account;
+    if (const Account* const account = find(accounts_, id)) consider(account->changes);
   };
-  // all holdings of the account
-  const auto consider_holdings = [&](const AccountId& id) {
-    const Account* const by = consider_account(id);
-    if (!by) return;
-    consider_placements(by->cash);
-    for (const Account::Rules& rules : by->rules) consider(rules.from);
-    for (const auto& [symbol, placements] : by->placements) consider_placements(placements);
-    for (const OrderId order : by->orders) consider_order(order);
+  const auto consider_symbol = [&](const SymbolName& name) {
+    if (const Symbol* const symbol = find(symbols_, name)) consider(symbol->changes);
   };
-  const auto consider_meant = [&](const auto& query_or_cancel) {
-    const Account* const by = consider_account(query_or_cancel.account);
-    if (!query_or_cancel.reference)
-      consider_order(query_or_cancel.order);
-    else if (by)
-      for (const OrderId id : by->orders) consider_order(id);
+  const auto consider_all = [&](const auto& one) {
+    if constexpr (requires { one.account; }) consider_account(one.account);
+    if constexpr (
+        requires { one.balance; } || requires { one.cash; })
+      consider(cash_changes_);
+    if constexpr (requires { one.order; })  // which may be of another account
+      if (one.order > 0 && one.order <= orders_.size())
+        consider_account(orders_[one.order - 1].placed.account);
+    if constexpr (requires { SymbolName(one.symbol); }) consider_symbol(one.symbol);
+    if constexpr (
+        requires { one.tick; } ||
+        requires {
+          one.limit;
+          one.order;
+        })  // of any symbol
+      for (const auto& [name, symbol] : symbols_) consider(symbol.changes);
   };
-  if (std::holds_alternative<CreateAccount>(command)) {
-    for (const auto& [id, account] : accounts_) consider_placements(account.cash);
-  } else if (const auto* place = std::get_if<PlaceShares>(&command)) {
-    consider_account(place->account);
-    if (const Symbol* const symbol = find(symbols_, place->symbol))
-      consider_placements(symbol->placements);
-  } else if (const auto* order = std::get_if<PlaceOrder>(&command)) {
-    consider_holdings(order->account);
-    consider_rules(order->symbol);
-    if (const Symbol* const symbol = find(symbols_, order->symbol)) consider(symbol->created);
-    const Account* const by = find(accounts_, order->account);
-    const bool limited = by && std::any_of(by->rules.begin(), by->rules.end(), [](const auto& one) {
-                           return one.rules.orders_max > 0;
-                         });
-    if (limited || order->post_only || order->lifetime == Lifetime::fill_or_kill)
-      if (const Symbol* const symbol = find(symbols_, order->symbol))
-        for (const OrderId id : symbol->orders) consider_order(id);
-  } else if (const auto* cancel = std::get_if<CancelOrder>(&command)) {
-    consider_meant(*cancel);
-  } else if (const auto* query = std::get_if<QueryOrder>(&command)) {
-    consider_meant(*query);
-  } else if (const auto* all = std::get_if<CancelAll>(&command)) {
-    if (const Account* const by = consider_account(all->account))
-      for (const OrderId id : by->orders) consider_order(id);
-  } else if (const auto* replace = std::get_if<ReplaceOrder>(&command)) {
-    consider_holdings(replace->account);
-    for (const auto& [name, symbol] : symbols_) consider_rules(SymbolName(name));
-  } else if (std::holds_alternative<SetInstrument>(command)) {
-    for (const auto& [name, symbol] : symbols_) {
-      consider(symbol.created);
-      consider_rules(SymbolName(name));
-    }
-  } else if (const auto* record = std::get_if<RecordEvents>(&command)) {
-    consider_account(record->account);
-  } else if (const auto* key = std::get_if<SetKey>(&command)) {
-    consider_account(key->account);
-  } else if (const auto* rules = std::get_if<SetAccount>(&command)) {
-    consider_account(rules->account);
-  } else if (const auto* cash = std::get_if<AdjustCash>(&command)) {
-    consider_holdings(cash->account);
-    for (const auto& [id, account] : accounts_) consider_placements(account.cash);
-  } else if (const auto* shares = std::get_if<AdjustShares>(&command)) {
-    consider_holdings(shares->account);
-    if (const Symbol* const symbol = find(symbols_, shares->symbol)) {
-      consider(symbol->created);
-      consider_placements(symbol->placements);
-    }
-  }
+  std::visit(consider_all, command);
   return next;
 }
 

@@ -6,7 +6,7 @@
 // book from that. So it can also give the outcome that a command would have had after fewer
 // commands. It shares value types with the engine, but no logic. Tests override its virtual
 // functions to plant faults (testing/support/faulty_exchange.hpp), and a judge overrides them to
-// note events (testing/history/event_check.hpp). Thread: one at a time.
+// note events (testing/history/event_check.cpp). Thread: one at a time.
 
 #include <functional>
 #include <map>
@@ -37,8 +37,8 @@ class NaiveExchange {
   // change something there, returns Created, Opened{0}, Replaced, or an empty Canceled or
   // CanceledAll.
   Outcome outcome(const Command& command, Version at) const;
-  // Returns the first version after `at` at which outcome() may differ; never if no such version
-  // exists.
+  // Returns a version after `at` up to which outcome() stays the same: the next change of an
+  // account or symbol that it depends on; no_version if there is none.
   Version next_change(const Command& command, Version at) const;
 
   // D6, at this version: the limit of the account (0: no limit), and whether an order or replace
@@ -76,23 +76,22 @@ class NaiveExchange {
 
  protected:
   DoorPolicy policy_;
-  // Cash or shares that came from outside; if negative, they were taken away.
-  struct Placement {
+  // A value, and the version from which it holds; of several, the newest is the last.
+  template <class Value>
+  struct Since {
     Version from;
-    Int128 units;
+    Value value;
   };
+  // Units of cash or shares that came from outside; if negative, they were taken away.
+  using Placements = std::vector<Since<Int128>>;
   struct Account {
     Version created;
-    std::vector<Placement> cash;  // as it was created, and what the operator gave or took
-    std::map<std::string, std::vector<Placement>, std::less<>> placements = {};  // by symbol
+    Placements cash = {};  // as it was created, and what the operator gave or took
+    std::map<std::string, Placements, std::less<>> placements = {};  // by symbol
     std::vector<OrderId> orders = {};
-    struct Rules {
-      Version from;
-      AccountRules rules;
-    };
-    std::vector<Rules> rules = {};  // the newest last
+    std::vector<Since<AccountRules>> rules = {};
     AccountName name = {};
-    AccountRules rules_at(Version version) const;
+    std::vector<Version> changes = {};  // of it or of its orders
     // the orders and replaces in this second so far
     mutable std::int64_t second = 0;
     mutable std::uint64_t orders_in_second = 0;
@@ -100,25 +99,12 @@ class NaiveExchange {
   struct Symbol {
     Version created;
     std::size_t number;  // in the order of their creation
-    std::vector<Placement> placements = {};
-    std::vector<OrderId> open = {};  // may contain some that have closed
-    std::vector<OrderId> orders;     // all of them
-    struct Rules {
-      Version from;
-      Instrument instrument;
-    };
-    std::vector<Rules> rules;  // the newest last
-    Instrument instrument(Version version) const;
-    struct Last {
-      Version from;
-      Price price;
-    };
-    std::vector<Last> last_prices;  // of executions, the newest last
-    Price last_price(Version version) const;
-  };
-  struct Executed {
-    Version from;
-    Execution execution;
+    Placements placements = {};
+    std::vector<OrderId> open = {};    // may contain some that have closed
+    std::vector<OrderId> orders = {};  // all of them
+    std::vector<Since<Instrument>> rules = {};
+    std::vector<Since<Price>> last_prices = {};  // of executions
+    std::vector<Version> changes = {};           // of it or of its orders
   };
   // The terms that a replace changes.
   struct Terms {
@@ -131,19 +117,22 @@ class NaiveExchange {
     PlaceOrder placed;            // as it was sent first
     Version opened = no_version;  // never: refused, or the number of a replace
     std::vector<Terms> terms;
-    std::vector<Executed> executions;
+    std::vector<Since<Execution>> executions;
     Version canceled = no_version;
     Shares canceled_shares;
     Timestamp canceled_at;
   };
 
-  // One overload for each command, in the .cpp.
+  // A command of a kind that is not listed needs no more than its account, and changes nothing
+  // here.
   template <class AnyCommand>
   Outcome at(const AnyCommand& command, Version version) const;
-  Outcome execute(const SetKey&, Timestamp) { return Created{}; }
+  template <class AnyCommand>
+  Outcome execute(const AnyCommand&, Timestamp) {
+    return Created{};
+  }
   Outcome execute(const SetAccount& command, Timestamp now);
   Outcome execute(const AdjustCash& command, Timestamp now);
-  Outcome execute(const BeginRound&, Timestamp) { return Created{}; }
   Outcome execute(const AdjustShares& command, Timestamp now);
   Outcome execute(const CreateAccount& command, Timestamp now);
   Outcome execute(const CreateSymbol& command, Timestamp now);
@@ -152,7 +141,6 @@ class NaiveExchange {
   Outcome execute(const CancelOrder& command, Timestamp now);
   Outcome execute(const CancelAll& command, Timestamp now);
   Outcome execute(const ReplaceOrder& command, Timestamp now);
-  Outcome execute(const RecordEvents&, Timestamp) { return Created{}; }
   Outcome execute(const SetInstrument& command, Timestamp now);
 
   Instrument instrument(const SymbolName& symbol, Version version) const;
@@ -168,7 +156,7 @@ class NaiveExchange {
   // Returns why the order, or the order that a replace makes, breaks a rule; or nothing.
   virtual std::optional<Rejected> broken_rule(const PlaceOrder& order, Version version) const;
   // Returns the furthest price that the band allows an order of that side; 0: any price.
-  static Price furthest(const Instrument& rules, Price last, Side side);
+  Price furthest(const SymbolName& symbol, Side side, Version version) const;
   bool is_beyond_band(const PlaceOrder& order, Version version) const;
   // Returns what each open share of a buy reserves.
   Price reserved_price(const Order& order, Version version) const;
@@ -224,12 +212,17 @@ class NaiveExchange {
   static Shares executed(const Order& order, Version version);
   static Shares open(const Order& order, Version version);
   Status status(OrderId id, Version version, std::uint64_t from = 1) const;
+  // Return the one that this version changes; make it if it does not exist.
+  Account& account_to_change(const AccountId& id);
   Symbol& symbol_to_change(const SymbolName& name);
+  void place(const AccountId& account, const SymbolName& symbol, Int128 units);
+  void give_cash(const AccountId& account, Int128 units);
 
   std::map<std::string, Account, std::less<>> accounts_;
   std::map<std::string, Symbol, std::less<>> symbols_;
   std::vector<Order> orders_;  // order n at n - 1, and an empty one for each other number
   std::map<OrderId, ReplacementRow> replacements_;
+  std::vector<Version> cash_changes_;  // by which cash came or went
   Version version_ = 0;
   std::vector<Side> takers_;  // of execution n at n - 1
 };

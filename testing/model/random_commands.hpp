@@ -1,14 +1,16 @@
 #pragma once
 // RandomCommands draws commands from so few accounts, symbols and prices that matches, self-trades,
 // refusals and cancels are all frequent. Called by random tests and simulations, which choose the
-// seed.
+// seed. state_of() prints what became of them, in lines to compare.
 
 #include <deque>
 #include <optional>
 #include <random>
 #include <string_view>
 
+#include "engine/exchange.hpp"
 #include "model/draw.hpp"
+#include "model/print.hpp"
 
 namespace exchange {
 
@@ -79,5 +81,32 @@ class RandomCommands {
   std::deque<Drawn> drawn_;  // the newest
   Timestamp now_{1'000'000'000'000};
 };
+
+inline std::string print(const Exchange::Depth& depth) {
+  return units_text(depth.shares_units) + " units @" + to_string(depth.price) + " in " +
+         std::to_string(depth.orders);
+}
+
+// Prints the complete state of some accounts, and the books of some symbols, of an Exchange or a
+// NaiveExchange. `Names` has these accounts and symbols.
+template <class Names = RandomCommands, class AnyExchange>
+std::vector<std::string> state_of(const AnyExchange& exchange) {
+  std::vector<std::string> state;
+  for (unsigned account = 0; account <= Names::accounts; ++account) {
+    const AccountId id = Names::account(account);
+    std::string& line =
+        state.emplace_back("account " + print(id) + " " + to_string(exchange.balance(id)));
+    for (unsigned symbol = 0; symbol <= Names::symbols; ++symbol)
+      line += " " + to_string(exchange.position(id, Names::symbol(symbol)));
+  }
+  for (unsigned symbol = 0; symbol <= Names::symbols; ++symbol)
+    for (const Side side : {Side::buy, Side::sell}) {
+      std::string& line = state.emplace_back((side == Side::buy ? "bids " : "asks ") +
+                                             print(Names::symbol(symbol)));
+      for (const auto& depth : exchange.depth(Names::symbol(symbol), side))
+        line += " | " + print(depth);
+    }
+  return state;
+}
 
 }  // namespace exchange

@@ -9,7 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/core.hpp"
-#include "model/market_state.hpp"
+#include "model/random_commands.hpp"
 #include "options.hpp"
 #include "simulation/scheduler.hpp"
 #include "simulation/simulated_store.hpp"

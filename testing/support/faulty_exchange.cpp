@@ -277,7 +277,7 @@ Price FaultyExchange::price_of(const PlaceOrder& arriving, const Order& maker) c
 }
 
 void FaultyExchange::note_execution(Order& buy, Order& sell) {
-  const auto [shares, price, time] = buy.executions.back().execution;
+  const auto [shares, price, time] = buy.executions.back().value;
   const Price limit = terms(buy, version()).limit;
   const AccountId &buyer = buy.placed.account, &seller = sell.placed.account;
   if (limit > price && does(Fault::refund_dropped)) take(buyer, 1);

@@ -5,6 +5,8 @@
 #include <boost/beast/websocket.hpp>
 #include <nlohmann/json.hpp>
 
+#include "support/tcp_client.hpp"
+
 namespace exchange::testing {
 
 namespace asio = boost::asio;
@@ -21,29 +23,14 @@ void Follower::start(unsigned http_port) {
   });
 }
 
-namespace {
-
-// Returns the body of a response.
-std::string get(unsigned http_port, const std::string& target) {
-  asio::ip::tcp::iostream http("127.0.0.1", std::to_string(http_port));
-  http << "GET " << target << " HTTP/1.0\r\nHost: exchange\r\n\r\n" << std::flush;
-  const std::string answer((std::istreambuf_iterator<char>(http)), {});
-  return answer.substr(answer.find("\r\n\r\n") + 4);
-}
-
-std::uint64_t journal_batch(unsigned http_port) {
-  const std::string metrics = get(http_port, "/metrics"), name = "\nexchange_journal_batch ";
-  return std::stoull(metrics.substr(metrics.find(name) + name.size()));
-}
-
-}  // namespace
-
 // Waits until the tables, and so readers, have what recovery replayed.
 void Follower::catch_up(unsigned http_port) {
-  const std::uint64_t newest = journal_batch(http_port);
-  while (Json::parse(get(http_port, "/api/symbols?limit=1")).value("batch", std::uint64_t(0)) <
-         newest)
-    std::this_thread::yield();
+  const std::uint64_t newest = read_metric(http_port, "journal_batch");
+  const auto shown = [&] {
+    const std::string response = ask_http(http_port, "GET /api/symbols?limit=1");
+    return Json::parse(response.substr(response.find("\r\n\r\n"))).value("batch", std::uint64_t(0));
+  };
+  while (shown() < newest) std::this_thread::yield();
   follow(http_port, true);
 }
 

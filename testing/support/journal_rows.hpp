@@ -1,13 +1,22 @@
 #pragma once
-// Builds the journal of a SQLite store that no server has open, with rows of a test's choice.
+// Builds the journal of a SQLite store that no server has open, with rows of a test's choice, and
+// records of any bytes.
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "base/checksum.hpp"
 #include "journal/journal_file.hpp"
 
 namespace exchange::testing {
+
+// Returns these bytes as a record with a correct checksum.
+inline std::string sealed(std::string body) {
+  const std::uint32_t sum = crc32(body);
+  for (int i = 0; i < 4; ++i) body += char(sum >> (8 * i));
+  return body;
+}
 
 struct JournalContent {
   std::string id;  // of the store

@@ -83,7 +83,7 @@ PostgresCluster::~PostgresCluster() {
   if (running()) thaw();
 
   try {
-    run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -m immediate -w stop");
+    kill();
   } catch (const std::exception&) {  // was not running
   }
   std::error_code ignored;
@@ -97,18 +97,13 @@ std::string PostgresCluster::run_as_owner(const std::string& command) const {
                  : command);
 }
 
-void PostgresCluster::start() {
-  run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -l " + folder_ +
-               "/log -w -t 300 start");
+void PostgresCluster::control(const std::string& words) const {
+  run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -w " + words);
 }
-
-void PostgresCluster::stop() {
-  run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -m fast -w -t 300 stop");
-}
-
-void PostgresCluster::kill() {
-  run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -m immediate -w stop");
-}
+void PostgresCluster::start() { control("-l " + folder_ + "/log -t 300 start"); }
+void PostgresCluster::stop() { control("-m fast -t 300 stop"); }
+void PostgresCluster::kill() { control("-m immediate stop"); }
+void PostgresCluster::promote() { control("-t 60 promote"); }
 
 pid_t PostgresCluster::postmaster() const {
   pid_t pid = 0;
@@ -157,10 +152,6 @@ void PostgresCluster::start_again() {
       if (attempt == attempts) throw;
       ::usleep(500'000);
     }
-}
-
-void PostgresCluster::promote() {
-  run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -w -t 60 promote");
 }
 
 void PostgresCluster::replicate_to(const std::string& standbys) {

@@ -48,6 +48,7 @@ class PostgresCluster {
   pid_t postmaster() const;
   std::vector<pid_t> processes() const;
   std::string run_as_owner(const std::string& command) const;
+  void control(const std::string& words) const;
   std::string folder_, binaries_, newest_;
   int databases_ = 0;
 };

@@ -46,6 +46,13 @@ int exit_status(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// Waits for the end of a child; returns its exit status.
+int reap(pid_t& pid) {
+  int status = 0;
+  ::waitpid(std::exchange(pid, -1), &status, 0);
+  return exit_status(status);
+}
+
 int open_log(const std::string& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
@@ -70,7 +77,7 @@ ServerProcess::ServerProcess(std::vector<std::string> arguments, const Start& st
   while (::read(ends[0], &c, 1) == 1 && c != '\n') ready_line_ += c;
   ::close(ends[0]);
   if (!ready_line_.starts_with("ready ")) {
-    const int status = wait();
+    const int status = reap(pid_);
     throw std::runtime_error("the server did not come up (status " + std::to_string(status) +
                              "):\n" + this->log());
   }
@@ -79,26 +86,17 @@ ServerProcess::ServerProcess(std::vector<std::string> arguments, const Start& st
 
 unsigned ServerProcess::http_port() const { return number_after(ready_line_, " http-port="); }
 
-ServerProcess::~ServerProcess() {
-  if (pid_ > 0) kill();
-}
+ServerProcess::~ServerProcess() { kill(); }
 
 void ServerProcess::kill() {
   if (pid_ <= 0) return;
   ::kill(pid_, SIGKILL);
-  wait();
+  reap(pid_);
 }
 
 int ServerProcess::stop() {
   ::kill(pid_, SIGTERM);
-  return wait();
-}
-
-int ServerProcess::wait() {
-  int status = 0;
-  ::waitpid(pid_, &status, 0);
-  pid_ = -1;
-  return exit_status(status);
+  return reap(pid_);
 }
 
 std::optional<int> ServerProcess::ended() {
@@ -122,11 +120,7 @@ ChildProcess::~ChildProcess() {
   if (pid_ > 0) end_with(SIGKILL);
 }
 
-int ChildProcess::wait() {
-  int status = 0;
-  ::waitpid(std::exchange(pid_, -1), &status, 0);
-  return exit_status(status);
-}
+int ChildProcess::wait() { return reap(pid_); }
 
 int ChildProcess::end_with(int signal) {
   ::kill(pid_, signal);
@@ -134,10 +128,6 @@ int ChildProcess::end_with(int signal) {
 }
 
 std::string ChildProcess::output() const { return contents(folder_ / "output"); }
-
-RunResult run_server(const std::vector<std::string>& arguments) {
-  return run_program("server", arguments);
-}
 
 RunResult run_program(const std::string& name, const std::vector<std::string>& arguments) {
   const TemporaryFolder folder;

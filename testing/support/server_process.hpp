@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,20 @@
 #include "support/folder.hpp"
 
 namespace exchange::testing {
+
+// Sets a variable of the environment, for processes that are started in its scope.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Environment() { ::unsetenv(name_); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* const name_;
+};
 
 class ServerProcess {
  public:
@@ -43,8 +58,6 @@ class ServerProcess {
   std::string log() const;
 
  private:
-  int wait();
-
   pid_t pid_ = -1;
   std::optional<int> status_;
   unsigned port_ = 0;
@@ -68,15 +81,12 @@ class ChildProcess {
   pid_t pid_;
 };
 
-// Runs the server to its end with these arguments; returns exit status and output (stdout and
-// stderr).
+// Runs a program of the build to its end; returns exit status and output (stdout and stderr).
 struct RunResult {
   int status;
   std::string output;
   long memory_kib = 0;  // resident, at most
 };
-RunResult run_server(const std::vector<std::string>& arguments);
-// Does the same for another program of the build.
 RunResult run_program(const std::string& name, const std::vector<std::string>& arguments);
 
 }  // namespace exchange::testing

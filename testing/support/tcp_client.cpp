@@ -154,4 +154,18 @@ std::string TcpClient::rest() {
   return std::exchange(received_, {}) + (closed_ ? "" : "[open]");
 }
 
+std::string ask_http(unsigned port, const std::string& request, const std::string& fields,
+                     const std::string& body) {
+  TcpClient client(port);
+  client.send(request + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + fields + "\r\n" + body);
+  return client.rest();
+}
+
+std::uint64_t read_metric(unsigned http_port, const std::string& name) {
+  const std::string text = ask_http(http_port, "GET /metrics"), line = "\nexchange_" + name + " ";
+  const std::size_t at = text.find(line);
+  if (at == text.npos) throw std::runtime_error("no metric " + name + " in:\n" + text);
+  return std::stoull(text.substr(at + line.size()));
+}
+
 }  // namespace exchange::testing

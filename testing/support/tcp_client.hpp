@@ -1,5 +1,5 @@
 #pragma once
-// A blocking client over TCP, plain or TLS. Thread: one at a time.
+// A blocking client over TCP, plain or TLS, and requests over HTTP. Thread: one at a time.
 
 #include <memory>
 #include <string>
@@ -60,6 +60,12 @@ class TcpClient {
   bool closed_ = false, reset_ = false;
   std::string received_;
 };
+
+// Sends a request such as "GET /metrics" with these fields, each a line; returns the response.
+std::string ask_http(unsigned port, const std::string& request, const std::string& fields = "",
+                     const std::string& body = "");
+// Returns a value of /metrics; `name` stands behind "exchange_".
+std::uint64_t read_metric(unsigned http_port, const std::string& name);
 
 // For a server whose store may be slow, or unavailable for a while.
 inline constexpr TcpClient::Settings patient{.patience_s = 120};

@@ -7,14 +7,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def tracked(*patterns):
+def tracked(*patterns, root=ROOT):
     """Those that match; without what a build makes."""
-    if (ROOT / ".git").exists():
+    if (root / ".git").exists():
         command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
-        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        return sorted(path for path in map(ROOT.joinpath, listed.stdout.split()) if path.exists())
+        listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+        return sorted(path for path in map(root.joinpath, listed.stdout.split()) if path.exists())
     # an archive of the tree, without git
-    paths = {str(path.relative_to(ROOT)): path for path in ROOT.rglob("*") if path.is_file()}
+    paths = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
     return sorted(
         path
         for name, path in paths.items()

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
+#include "support/clocks.hpp"
 #include "support/folder.hpp"
-#include "support/noon.hpp"
 #include "support/server_process.hpp"
 
 using namespace exchange;
@@ -34,7 +34,7 @@ TEST_CASE("--audit proves the auctions and halts that the load generator makes")
     {
       ServerProcess server({"--store", store, "--http-port", "off", "--keep-journal"});
       const auto audit = audit_of({"-c", "6", "-n", "6000", "--workers", "2", "--symbols", "3",
-                                   "--mix", mix, "--trading-days", "5ms", "--connect",
+                                   "--workload", mix, "--trading-days", "5ms", "--connect",
                                    "127.0.0.1:" + std::to_string(server.port()), "--history",
                                    folder / "run.jsonl"});
       CHECK(audit["not_checked"] == "");
@@ -59,7 +59,7 @@ TEST_CASE("an audit names the symbols that a timetable halted, and finds nothing
     ServerProcess server({"--store", store, "--http-port", "off", "--keep-journal", "--timetable",
                           folder / "day.txt"});
     const auto audit =
-        audit_of({"-c", "6", "-d", "4s", "--rate", "1000", "--symbols", "2", "--mix",
+        audit_of({"-c", "6", "-d", "4s", "--rate", "1000", "--symbols", "2", "--workload",
                   "order=7,post=1,cancel=1,query=1", "--connect",
                   "127.0.0.1:" + std::to_string(server.port()), "--history", folder / "run.jsonl"});
     CHECK(audit["passed"] == true);

@@ -25,14 +25,6 @@ std::size_t resident_kib(pid_t pid) {
   return 0;
 }
 
-std::size_t metric(unsigned http_port, const std::string& name) {
-  TcpClient http(http_port);
-  http.send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  const std::string text = http.rest();
-  const std::size_t at = text.find("\nexchange_" + name + " ");
-  return at == std::string::npos ? SIZE_MAX : std::stoul(text.substr(at + name.size() + 11));
-}
-
 }  // namespace
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -64,7 +56,7 @@ TEST_CASE("closed orders leave memory once they are in the tables") {
     for (; count > 0; count -= orders_per_request) {
       const std::string reply = client.request(request);
       REQUIRE(reply.find("<error") == std::string::npos);
-      for (int tries = 0; metric(http_port, "orders_in_memory") > 0; ++tries) {
+      for (int tries = 0; read_metric(http_port, "orders_in_memory") > 0; ++tries) {
         REQUIRE(tries < 5'000);
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }
@@ -111,10 +103,12 @@ TEST_CASE("a server refuses orders before memory ends, and starts again with wha
   CHECK_THAT(client.request("<transactions id='1'><cancel id='1'/></transactions>"),
              contains_text("<canceled id=\"1\">"));
   // The gauge follows a moment after the reply.
-  CHECK(exchange::wait_for([&] { return metric(server->http_port(), "open_orders") == 49'151; }));
+  CHECK(exchange::wait_for(
+      [&] { return read_metric(server->http_port(), "open_orders") == 49'151; }));
   CHECK(server->stop() == 0);
   server = started();
-  CHECK(exchange::wait_for([&] { return metric(server->http_port(), "open_orders") == 49'151; }));
+  CHECK(exchange::wait_for(
+      [&] { return read_metric(server->http_port(), "open_orders") == 49'151; }));
 }
 TEST_CASE("a server without the addresses that it needs does not start") {
   rlimit before{};

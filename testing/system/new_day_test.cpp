@@ -8,11 +8,9 @@
 
 #include "base/fail_point.hpp"
 #include "catch.hpp"
-#include "support/environment.hpp"
 #include "support/folder.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/server_process.hpp"
-#include "support/small_disk.hpp"
 #include "support/tcp_client.hpp"
 #include "support/wait_for.hpp"
 
@@ -103,18 +101,13 @@ void check_second_day(TcpClient& client) {
              contains_text("tick"));
 }
 
-std::string get(unsigned port, const std::string& path) {
-  TcpClient client(port);
-  client.send("GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  return client.rest();
-}
-
 // Checks that a server on the closed store shows the final state of the day.
 void check_closed(const Place& place) {
   ServerProcess again(place.options(place.closed));
   TcpClient client(again.port());
   check_first_day(client);
-  CHECK_THAT(get(again.http_port(), "/api/trades?sym=OLD"), contains_text("\"shares\":\"4\""));
+  CHECK_THAT(ask_http(again.http_port(), "GET /api/trades?sym=OLD"),
+             contains_text("\"shares\":\"4\""));
   CHECK(again.stop() == 0);
 }
 
@@ -147,9 +140,9 @@ TEST_CASE("new-day closes the store as a day, and the same process goes on with 
   CHECK(client.rest() == "");
   TcpClient next(server.port());
   check_second_day(next);
-  CHECK_THAT(get(server.http_port(), "/api/symbols"), !contains_text("OLD"));
-  CHECK_THAT(get(server.http_port(), "/api/days"), contains_text("\"whole\":true"));
-  CHECK_THAT(get(server.http_port(), "/api/moments?day=2026-11-26&sym=OLD&from=4"),
+  CHECK_THAT(ask_http(server.http_port(), "GET /api/symbols"), !contains_text("OLD"));
+  CHECK_THAT(ask_http(server.http_port(), "GET /api/days"), contains_text("\"whole\":true"));
+  CHECK_THAT(ask_http(server.http_port(), "GET /api/moments?day=2026-11-26&sym=OLD&from=4"),
              contains_text("\"asks\":[[\"9\",\"4\",1]]"));
 
   check_closed(place);  // beside the server of the new day
@@ -210,7 +203,8 @@ TEST_CASE("a crash while a day is closed leaves the old day or the new one") {
     if (is_old)
       check_first_day(client);
     else
-      CHECK_THAT(get(server.http_port(), "/metrics"), contains_text("exchange_journal_batch 0\n"));
+      CHECK_THAT(ask_http(server.http_port(), "GET /metrics"),
+                 contains_text("exchange_journal_batch 0\n"));
     const RunResult ended = place.new_day_with_scenario(server);
     INFO(ended.output);
     CHECK(ended.status == 0);
@@ -236,7 +230,7 @@ TEST_CASE("a power cut between the files of a day leaves a day that the next sta
 
   // A file that exists twice was put there by hand: the server overwrites neither.
   std::ofstream(place.folder / "x.db.journal") << "restored";
-  const RunResult refused = run_server(place.options(place.store));
+  const RunResult refused = run_program("server", place.options(place.store));
   CHECK(refused.status == 1);
   CHECK_THAT(refused.output, contains_text("both exist"));
   fs::remove(place.folder / "x.db.journal");
@@ -279,10 +273,9 @@ TEST_CASE("new-day is refused without the operator's key, and where a day cannot
     std::ofstream(wrong) << "operator-2\n";
     CHECK_THAT(refusal(server, wrong), contains_text("operator's key"));
     const auto post = [&](const std::string& key, const std::string& body) {
-      TcpClient client(server.http_port());
-      client.send("POST /api/admin/new-day HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + key +
-                  "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
-      const std::string response = client.rest();
+      const std::string length = "Content-Length: " + std::to_string(body.size()) + "\r\n";
+      const std::string response =
+          ask_http(server.http_port(), "POST /api/admin/new-day", key + length, body);
       return response.substr(0, response.find("Date:")) +
              response.substr(response.find("\r\n\r\n"));
     };

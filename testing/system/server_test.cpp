@@ -29,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 // Runs a server that ends by itself.
 void check_end(int status, const std::vector<std::string>& arguments, const std::string& message) {
-  const RunResult result = run_server(arguments);
+  const RunResult result = run_program("server", arguments);
   CHECK(result.status == status);
   CHECK_THAT(result.output, contains_text(message));
 }
@@ -39,12 +39,6 @@ void create_market(TcpClient& client) {
       "<create><account id='1' balance='1000'/><account id='2' balance='0'/>"
       "<symbol sym='SPY'><account id='2'>10</account></symbol></create>");
   REQUIRE(reply.find("<error") == std::string::npos);
-}
-
-std::string http(unsigned port, const std::string& request_line) {
-  TcpClient client(port);
-  client.send(request_line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  return client.rest();
 }
 
 std::string transactions(int account, const std::string& children) {
@@ -114,9 +108,9 @@ TEST_CASE("the log of a start counts open orders, not those that the tables lack
 }
 
 TEST_CASE("errors on the command line are reported and end with 2, --help with 0") {
-  CHECK(run_server({"--help"}).status == 0);
+  CHECK(run_program("server", {"--help"}).status == 0);
   for (const char* flag : {"--port", "--bind", "--policy", "--threads", "--store", "--http-port"})
-    CHECK_THAT(run_server({"--help"}).output, contains_text(flag));
+    CHECK_THAT(run_program("server", {"--help"}).output, contains_text(flag));
   check_end(2, {"--policy", "fibers"}, "--policy");
   check_end(2, {"--port", "70000"}, "--port");
   check_end(2, {"--frobnicate"}, "--frobnicate");
@@ -125,14 +119,9 @@ TEST_CASE("errors on the command line are reported and end with 2, --help with 0
 
 TEST_CASE(
     "messages about a value name the variable that it came from, and a service link is no port") {
-  struct Variable {
-    Variable(const char* name_, const char* value) : name(name_) { ::setenv(name, value, 1); }
-    ~Variable() { ::unsetenv(name); }
-    const char* const name;
-  };
   const std::vector<std::string> no_store = {"--store", "mysql://x"};  // ends a server that parsed
   {
-    const Variable port("EXCHANGE_PORT", "tcp://10.96.0.10:12345");
+    const Environment port("EXCHANGE_PORT", "tcp://10.96.0.10:12345");
     check_end(2, no_store, "server: ignored EXCHANGE_PORT=tcp://10.96.0.10:12345");
     check_end(2, no_store, "mysql://x");
   }
@@ -143,17 +132,17 @@ TEST_CASE(
                                                         {"EXCHANGE_AUTH", "perhaps"},
                                                         {"EXCHANGE_TLS_CERT", "cert.pem"},
                                                         {"EXCHANGE_STORE", "mysql://x"}}) {
-    const Variable variable(name, value);
-    const RunResult result = run_server({});
+    const Environment variable(name, value);
+    const RunResult result = run_program("server", {});
     INFO(name << "=" << value << ": " << result.output);
     CHECK(result.status == 2);
     CHECK_THAT(result.output, contains_text(name) || contains_text("mysql://x"));
     CHECK(result.output.find("--port") == std::string::npos);
     CHECK(result.output.find("--policy") == std::string::npos);
   }
-  const Variable policy("EXCHANGE_POLICY", "fibers");
+  const Environment policy("EXCHANGE_POLICY", "fibers");
   check_end(2, {"--policy", "threads"}, "--policy: ");  // the command line has priority
-  const Variable bind("EXCHANGE_BIND", "localhost");
+  const Environment bind("EXCHANGE_BIND", "localhost");
   check_end(2, {"--policy", "loop"}, "EXCHANGE_BIND: 'localhost' is not an IP address");
 }
 
@@ -246,7 +235,7 @@ TEST_CASE("a limit of file sizes makes a server wait with its replies, not end")
   prlimit(server.pid(), RLIMIT_FSIZE, &none, nullptr);
   client.send(framed("<create><account id='3' balance='1'/></create>"));
   CHECK(exchange::wait_for([&] {  // its log is a file too
-    return http(server.http_port(), "GET /readyz").find("HTTP/1.1 503 ") == 0;
+    return ask_http(server.http_port(), "GET /readyz").find("HTTP/1.1 503 ") == 0;
   }));
   prlimit(server.pid(), RLIMIT_FSIZE, &before, nullptr);
   CHECK(client.reply() == results(R"(<created id="3"/>)"));
@@ -269,18 +258,9 @@ TEST_CASE("with few descriptors a server serves as many clients as it says, and 
     CHECK(clients.back()->request("<create/>") == results(""));
   }
   for (const auto& client : clients) CHECK(client->request("<create/>") == results(""));
-  CHECK(http(server.http_port(), "GET /healthz").find("HTTP/1.1 200 ") == 0);
+  CHECK(ask_http(server.http_port(), "GET /healthz").find("HTTP/1.1 200 ") == 0);
   CHECK_THROWS_WITH(ServerProcess({"--store", "memory:"}, {.descriptors = 40}),
                     contains_text("the limit of 40 file descriptors is too low"));
-}
-
-TEST_CASE("options come from EXCHANGE_ variables too") {
-  ::setenv("EXCHANGE_POLICY", "pool", 1);
-  ::setenv("EXCHANGE_STORE", "memory:", 1);
-  ServerProcess server({"--threads", "2"});
-  ::unsetenv("EXCHANGE_POLICY");
-  ::unsetenv("EXCHANGE_STORE");
-  CHECK_THAT(server.ready_line(), contains_text("policy=pool threads=2 store=memory:"));
 }
 
 TEST_CASE("the loops follow the CPUs that the process may use") {
@@ -297,36 +277,6 @@ TEST_CASE("the loops follow the CPUs that the process may use") {
   ServerProcess pinned({"--store", "memory:"});
   sched_setaffinity(0, sizeof before, &before);
   CHECK_THAT(pinned.ready_line(), contains_text("threads=1 "));
-}
-
-TEST_CASE("while PostgreSQL is down nothing is acknowledged; then service resumes by itself") {
-  PostgresCluster& cluster = shared_cluster();
-  ServerProcess server({"--store", cluster.create_database()});
-  TcpClient client(server.port(), patient);
-  create_market(client);
-  const std::string buy = transactions(1, "<order sym='SPY' amount='1' limit='100'/>");
-  REQUIRE_THAT(client.request(buy), contains_text(R"(id="1")"));
-
-  cluster.kill();
-  std::string reply;
-  std::atomic<bool> answered{false};
-  std::thread waiting([&] {
-    reply = client.request(buy);
-    answered = true;
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(1'000));
-  CHECK_FALSE(answered);
-  cluster.start();
-  waiting.join();
-  CHECK_THAT(reply, contains_text(R"(<opened sym="SPY" amount="1" limit="100" id="2"/>)"));
-  CHECK_THAT(client.request(buy), contains_text(R"(id="3")"));
-  CHECK_THAT(client.request(transactions(1, "<query id='2'/>")),
-             contains_text(R"(<open shares="1"/>)"));
-  CHECK_THAT(server.log(), contains_text("the store is unavailable"));
-  CHECK_THAT(server.log(), contains_text("the store is available again"));
-  const int status = server.stop();
-  INFO(server.log());
-  CHECK(status == 0);
 }
 
 TEST_CASE("a server may take requests without a length line, and refuse unknown symbols") {
@@ -358,12 +308,13 @@ TEST_CASE("a closed order is still found after its row left memory, by its owner
         results(R"(<error id="1">no such order of this account</error>)"));
 }
 
-TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what it has done") {
+TEST_CASE(
+    "over HTTP an operator sees that the server lives, is ready, and what it has done; without PostgreSQL nothing is acknowledged") {
   PostgresCluster& cluster = shared_cluster();
   ServerProcess server({"--store", cluster.create_database(), "--http-port", "0"});
   const unsigned http_port = server.http_port();
   const auto http = [&](const std::string& request_line) {
-    return ::http(http_port, request_line);
+    return ask_http(http_port, request_line);
   };
   TcpClient client(server.port(), patient);
   create_market(client);
@@ -377,14 +328,24 @@ TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what 
   CHECK(http("POST /metrics").find("HTTP/1.1 405 ") == 0);
 
   cluster.kill();
-  client.send("46\n<create><account id='7' balance='1'/></create>");
-  for (int tries = 0; tries < 200 && http("GET /readyz").find("HTTP/1.1 503 ") != 0; ++tries)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  CHECK(http("GET /readyz").find("HTTP/1.1 503 ") == 0);
+  std::string reply;
+  std::atomic<bool> answered{false};
+  std::thread waiting([&] {
+    reply = client.request("<create><account id='7' balance='1'/></create>");
+    answered = true;
+  });
+  CHECK(exchange::wait_for([&] { return http("GET /readyz").find("HTTP/1.1 503 ") == 0; }));
   CHECK(http("GET /healthz").find("HTTP/1.1 200 ") == 0);
+  CHECK_FALSE(answered);
   cluster.start();
-  CHECK(client.reply() == results(R"(<created id="7"/>)"));
+  waiting.join();
+  CHECK(reply == results(R"(<created id="7"/>)"));
   CHECK(http("GET /readyz").find("HTTP/1.1 200 ") == 0);
+  CHECK_THAT(server.log(), contains_text("the store is unavailable"));
+  CHECK_THAT(server.log(), contains_text("the store is available again"));
+  const int status = server.stop();
+  INFO(server.log());
+  CHECK(status == 0);
 }
 
 // A normal stop ends the connections, and so the orders that end with them.

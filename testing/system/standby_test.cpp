@@ -37,11 +37,8 @@ class StandbyProcess {
     const std::string output = process_.output();
     return unsigned(std::stoul(output.substr(output.find(text) + text.size())));
   }
-  std::string http(const std::string& path) const {
-    TcpClient client(number_after("standby http-port="));
-    client.send("GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    return client.rest();
-  }
+  unsigned http_port() const { return number_after("standby http-port="); }
+  std::string http(const std::string& path) const { return ask_http(http_port(), "GET " + path); }
   int end_with(int signal) { return process_.end_with(signal); }
   std::string output() const { return process_.output(); }
 
@@ -145,7 +142,7 @@ TEST_CASE("a takeover loses and doubles no event of an account") {
   REQUIRE_THAT(client.request("<create><account id='1' balance='1000'/></create>"),
                contains_text("<created"));
   StandbyProcess standby(url);
-  const unsigned other_port = standby.number_after("standby http-port=");
+  const unsigned other_port = standby.http_port();
   follower.start(active.http_port());
   CHECK(wait_for([&] { return follower.events() == 1; }));  // the event `began`
   REQUIRE_THAT(client.request(order("amount='5' limit='2'")), contains_text("id=\"1\""));
@@ -178,12 +175,9 @@ TEST_CASE("with references, a load that is sent again after a takeover is execut
   ChildProcess load("loadgen", {"--connect",
                                 "127.0.0.1:" + std::to_string(active.port()) +
                                     ",127.0.0.1:" + std::to_string(port),
-                                "-c", "20", "-n", "20000", "--workload", "mix", "--mix",
-                                "order=80,query=20", "--retry", "--audit", "--history", history});
-  REQUIRE(wait_for([&] {
-    const std::string metrics = standby.http("/metrics"), name = "\nexchange_journal_batch ";
-    return std::stoul(metrics.substr(metrics.find(name) + name.size())) > 60;
-  }));
+                                "-c", "20", "-n", "20000", "--workload", "order=80,query=20",
+                                "--retry", "--audit", "--history", history});
+  REQUIRE(wait_for([&] { return read_metric(standby.http_port(), "journal_batch") > 60; }));
   ::kill(active.pid(), signal);
   CHECK(load.wait() == 0);
   INFO(load.output());
@@ -211,14 +205,14 @@ TEST_CASE("a standby server says at its start that it could not listen") {
   ServerProcess active({"--store", url});
   StandbyProcess on_its_port(url, active.port());
   CHECK(on_its_port.shows("Address already in use; this server needs it when it takes over"));
-  const RunResult elsewhere =
-      run_server({"--store", url, "--standby", "--bind", "192.0.2.1", "--http-port", "off"});
+  const RunResult elsewhere = run_program(
+      "server", {"--store", url, "--standby", "--bind", "192.0.2.1", "--http-port", "off"});
   CHECK(elsewhere.status == 1);
   CHECK_THAT(elsewhere.output, contains_text("cannot listen on 192.0.2.1"));
 }
 
 TEST_CASE("a store that one server uses at a time refuses --standby") {
-  const RunResult result = run_server({"--store", "memory:", "--standby"});
+  const RunResult result = run_program("server", {"--store", "memory:", "--standby"});
   CHECK(result.status == 2);
   CHECK_THAT(result.output, contains_text("--standby needs a PostgreSQL store"));
 }

@@ -7,9 +7,9 @@
 #include <fstream>
 
 #include "journal/journal_record.hpp"
+#include "support/clocks.hpp"
 #include "support/folder.hpp"
 #include "support/journal_rows.hpp"
-#include "support/noon.hpp"
 #include "support/server_process.hpp"
 #include "support/tcp_client.hpp"
 #include "support/wait_for.hpp"
@@ -80,7 +80,7 @@ TEST_CASE("a timetable with an error ends the start of a server") {
   const std::string path = folder / "day.txt";
   std::ofstream(path) << "10:00 open\n11:00 closed\n";
   const RunResult result =
-      run_server({"--store", "memory:", "--http-port", "off", "--timetable", path});
+      run_program("server", {"--store", "memory:", "--http-port", "off", "--timetable", path});
   CHECK(result.status == 2);
   CHECK_THAT(result.output, contains_text(path + ":2: 'closed' is not a step: expected open, "
                                                  "auction, halt, close or uncross"));

@@ -29,12 +29,12 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"server/main.cpp", {"server/*"}},
     {"server/base", {"server/base"}},
     {"server/engine",
-     {"server/engine", "server/base/ascii.hpp", "server/base/ensure.hpp",
+     {"server/engine", "server/base/text.hpp", "server/base/ensure.hpp",
       "server/base/described.hpp", "server/base/option.hpp"}},
     {"server/metrics", {"server/metrics", "server/engine", "server/base"}},
     {"server/protocol",
-     {"server/engine", "server/protocol", "server/auth/credentials.hpp", "server/base/ensure.hpp",
-      "server/base/described.hpp", "server/base/option.hpp"}},
+     {"server/engine", "server/protocol", "server/auth/credentials.hpp", "server/base/text.hpp",
+      "server/base/ensure.hpp", "server/base/described.hpp", "server/base/option.hpp"}},
     {"server/journal", {"server/engine", "server/base", "server/journal"}},
     {"server/store", {"server/journal", "server/engine", "server/base", "server/store"}},
     {"server/core",
@@ -54,8 +54,8 @@ const std::map<std::string, std::set<std::string>> allowed = {
      {"server/protocol", "server/auth/credentials.hpp", "server/market_data",
       "server/store/tables.hpp", "server/base", "server/json"}},
     {"server/days",
-     {"server/json", "server/protocol", "server/market_data", "server/store", "server/journal",
-      "server/engine", "server/base", "server/days"}},
+     {"server/json", "server/market_data", "server/store", "server/journal", "server/engine",
+      "server/base", "server/days"}},
     {"server/websocket",
      {"server/gateway", "server/json", "server/net/any_stream.hpp", "server/market_data",
       "server/metrics", "server/base", "server/websocket"}},
@@ -64,7 +64,8 @@ const std::map<std::string, std::set<std::string>> allowed = {
       "server/auth", "server/protocol", "server/market_data", "server/core", "server/store",
       "server/metrics", "server/engine", "server/base", "server/web"}},
     {"client/connection",
-     {"client/connection", "server/engine", "server/protocol", "server/net/any_stream.hpp"}},
+     {"client/connection", "server/engine", "server/protocol", "server/net/any_stream.hpp",
+      "server/base/text.hpp"}},
     {"client/loadgen",
      {"client/loadgen", "client/connection", "client/loadgen/audit", "server/protocol",
       "server/net/limits.hpp", "server/base"}},
@@ -343,63 +344,49 @@ TEST_CASE("no include and no declaration breaks the rules of the layers") {
 TEST_CASE("a planted violation is found, with its file and line") {
   const Inspector inspector(PROJECT_ROOT);
   const struct {
-    std::string file, lines, found;
+    std::string file, lines;
+    int line;
   } planted[] = {
-      {"server/engine/decimal.cpp", "\n#include \"core/clock.hpp\"\n",
-       ":2: server/engine may not include core/clock.hpp of server/core"},
-      {"server/protocol/xml.cpp", "#include <metrics/metrics.hpp>\n",
-       ":1: server/protocol may not include metrics/metrics.hpp of server/metrics"},
-      {"server/net/listener.cpp", "#include \"options.hpp\"\n",
-       ":1: server/net may not include options.hpp of server/options"},
-      {"server/main.cpp", "#include \"testing/catch.hpp\"\n",
-       ":1: server/main.cpp may not include testing/catch.hpp of testing"},
-      {"client/cli/planted.cpp", "#include \"client/loadgen/options.hpp\"\n",
-       ":1: client/cli may not include client/loadgen/options.hpp of client/loadgen"},
-      {"server/newcomer/new.cpp", "", ":1: no rule says what layer server/newcomer may include"},
+      {"server/engine/decimal.cpp", "\n#include \"core/clock.hpp\"\n", 2},
+      {"server/protocol/xml.cpp", "#include <metrics/metrics.hpp>\n", 1},
+      {"server/net/listener.cpp", "#include \"options.hpp\"\n", 1},
+      {"server/main.cpp", "#include \"testing/catch.hpp\"\n", 1},
+      {"client/cli/planted.cpp", "#include \"client/loadgen/options.hpp\"\n", 1},
+      {"server/newcomer/new.cpp", "", 1},
       // the pure engine
-      {"server/engine/decimal.cpp", "#include <pugixml.hpp>\n",
-       ":1: the engine is pure and includes <pugixml.hpp>"},
-      {"server/engine/decimal.cpp", "  #  include <mutex>\n",
-       ":1: the engine is pure and includes <mutex>"},
-      {"server/engine/ids.hpp", "// double\nstatic double x;\n",
-       ":2: the engine is pure and uses 'double'"},
+      {"server/engine/decimal.cpp", "#include <pugixml.hpp>\n", 1},
+      {"server/engine/decimal.cpp", "  #  include <mutex>\n", 1},
+      {"server/engine/ids.hpp", "// double\nstatic double x;\n", 2},
       // ways around the rules
-      {"server/core/core.cpp", "#include \"../net/transport.hpp\"\n",
-       ":1: includes ../net/transport.hpp around the include paths"},
-      {"server/core/core.cpp", "#include \"nowhere.hpp\"\n",
-       ":1: includes nowhere.hpp, which is not of this project"},
-      {"server/core/core.cpp", "#include WHAT\n",
-       ":1: an include that cannot be read: #include WHAT"},
+      {"server/core/core.cpp", "#include \"../net/transport.hpp\"\n", 1},
+      {"server/core/core.cpp", "#include \"nowhere.hpp\"\n", 1},
+      {"server/core/core.cpp", "#include WHAT\n", 1},
       // declarations
-      {"server/core/core.hpp", "namespace exchange {\nstruct Credential;\n}\n",
-       ":2: server/core may not declare Credential of server/auth"},
-      {"server/engine/exchange.hpp", "class Store; class Pool;\n",
-       ":1: server/engine may not declare Store of server/store"},
-      {"server/engine/exchange.hpp", "enum class Policy : int;\n",
-       ":1: server/engine may not declare Policy of server/net"},
-      {"server/metrics/metrics.hpp", "template <class T> class MarketFeed;\n",
-       ":1: server/metrics may not declare MarketFeed of server/market_data"},
+      {"server/core/core.hpp", "namespace exchange {\nstruct Credential;\n}\n", 2},
+      {"server/engine/exchange.hpp", "class Store; class Pool;\n", 1},
+      {"server/engine/exchange.hpp", "enum class Policy : int;\n", 1},
+      {"server/metrics/metrics.hpp", "template <class T> class MarketFeed;\n", 1},
   };
-  for (const auto& p : planted)
-    CHECK(inspector.violations_with(p.file, p.lines) == Lines{p.file + p.found});
+  for (const auto& [file, lines, line] : planted) {
+    INFO(file << ": " << lines);
+    const Lines found = inspector.violations_with(file, lines);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].starts_with(file + ":" + std::to_string(line) + ": "));
+  }
 }
 
 TEST_CASE("what the rules allow, or only looks like an include, is no violation") {
   const Inspector inspector(PROJECT_ROOT);
-  CHECK(inspector.violations_with(
-            "server/engine/decimal.cpp",
-            "#include <vector>\n#include <sys/mman.h>\n#include \"engine/pool.hpp\"\n") == Lines{});
-  CHECK(inspector.violations_with(
-            "server/engine/decimal.cpp",
-            "/*\n#include \"core/core.hpp\"\n*/ // float\nconst char* s = \"double\";\n") ==
-        Lines{});
-  CHECK(inspector.violations_with(
-            "server/protocol/xml.cpp",
-            "#include \"engine/ids.hpp\"\nclass Exchange;\nclass Unknown;\n") == Lines{});
-  CHECK(inspector.violations_with(
-            "client/cli/planted.cpp",
-            "#include \"protocol/xml_session.hpp\"\n#include \"base/histogram.hpp\"\n") == Lines{});
-  CHECK(inspector.violations_with("testing/planted.cpp",
-                                  "#include \"core/core.hpp\"\n#include \"net/transport.hpp\"\n") ==
-        Lines{});
+  const std::pair<std::string, std::string> allowed_lines[] = {
+      {"server/engine/decimal.cpp",
+       "#include <vector>\n#include <sys/mman.h>\n#include \"engine/pool.hpp\"\n"},
+      {"server/engine/decimal.cpp",
+       "/*\n#include \"core/core.hpp\"\n*/ // float\nconst char* s = \"double\";\n"},
+      {"server/protocol/xml.cpp", "#include \"engine/ids.hpp\"\nclass Exchange;\nclass Unknown;\n"},
+      {"client/cli/planted.cpp",
+       "#include \"protocol/xml_session.hpp\"\n#include \"base/histogram.hpp\"\n"},
+      {"testing/planted.cpp", "#include \"core/core.hpp\"\n#include \"net/transport.hpp\"\n"},
+  };
+  for (const auto& [file, lines] : allowed_lines)
+    CHECK(inspector.violations_with(file, lines) == Lines{});
 }

@@ -3,15 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <system_error>
 #include <thread>
 
-#include "support/in_process_server.hpp"
-#include "support/policies.hpp"
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"
 #include "support/wait_for.hpp"
+#include "wire/any_server.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -95,25 +93,18 @@ std::string cheap_orders(int count) {
                 repeated("<order sym='S' amount='1' limit='0.01'/>", count) + "</transactions>");
 }
 
-// Returns an adjustment that changes one limit of connections.
-template <class Value>
-std::function<void(Options&)> with(Value NetLimits::*limit, Value value) {
-  return [=](Options& options) { options.net.limits.*limit = value; };
+AnyServer::Adjust drain(std::uint32_t drain_ms) {
+  return [=](Options& options) { options.net.limits.drain_ms = drain_ms; };
 }
-std::function<void(Options&)> drain(std::uint32_t drain_ms) {
-  return with(&NetLimits::drain_ms, drain_ms);
-}
-std::function<void(Options&)> stall(std::uint32_t stall_ms) {
-  return with(&NetLimits::stall_ms, stall_ms);
+AnyServer::Adjust stall(std::uint32_t stall_ms) {
+  return [=](Options& options) { options.net.limits.stall_ms = stall_ms; };
 }
 
 }  // namespace
 
 TEST_CASE("300 clients at once each hold their conversation") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
   constexpr int count = 300;
-  InProcessServer server(policy);
+  AnyServer server;
   Clients clients = connect(server, count);
   for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->send(account(i)));
   for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->reply() == account_reply(i));
@@ -146,9 +137,7 @@ TEST_CASE("300 clients at once each hold their conversation") {
 
 TEST_CASE(
     "clients that connect and leave without a request, or in the middle of one, harm no others") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy);
+  AnyServer server;
   TcpClient stays(server.port());
   for (int i = 0; i < 50; ++i) {
     TcpClient silent(server.port()), amid(server.port()), hasty(server.port());
@@ -160,10 +149,8 @@ TEST_CASE(
 }
 
 TEST_CASE("a stopping server answers what it has received, then closes") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
   constexpr int count = 20, requests = 200;  // more bytes than a session reads at once
-  InProcessServer server(policy);
+  AnyServer server;
   const Clients clients = connect(server, count);
   for (int i = 0; i < count; ++i)
     REQUIRE(ask(*clients[std::size_t(i)], account(i)) == account_reply(i));
@@ -192,9 +179,7 @@ TEST_CASE("a stopping server answers what it has received, then closes") {
 
 TEST_CASE(
     "a server stops promptly while clients keep sending, and among half requests and silence") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, drain(300));
+  AnyServer server(drain(300));
   TcpClient silent(server.port()), half(server.port());
   REQUIRE(ask(half, account(1) + "100\n<create>") == account_reply(1));
   std::atomic<int> answered = 0;
@@ -215,9 +200,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a client that never reads does not hinder others, nor the server's end") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, drain(200));
+  AnyServer server(drain(200));
   TcpClient reads(server.port());
   REQUIRE(ask(reads, account(1)) == account_reply(1));
 
@@ -250,9 +233,7 @@ TEST_CASE("a client that never reads does not hinder others, nor the server's en
 }
 
 TEST_CASE("after bad framing the error arrives although the client goes on sending") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy);
+  AnyServer server;
   TcpClient client(server.port());
   CHECK(ask(client, account(1) + "garbage") == account_reply(1));
   client.send(std::string(200'000, 'x'));
@@ -261,9 +242,7 @@ TEST_CASE("after bad framing the error arrives although the client goes on sendi
 }
 
 TEST_CASE("after bad framing a client that stays is cut off, though orders ended with it") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, [](Options& options) { options.net.limits.linger_ms = 50; });
+  AnyServer server([](Options& options) { options.net.limits.linger_ms = 50; });
   TcpClient client(server.port());
   CHECK(ask(client, account(1)) == account_reply(1));
   CHECK(is_opened(ask(client, framed("<transactions id='1' cancel-on-disconnect='true'>"
@@ -275,9 +254,7 @@ TEST_CASE("after bad framing a client that stays is cut off, though orders ended
 
 TEST_CASE(
     "after bad framing the connection ends in order, whatever the client had sent behind it") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy);
+  AnyServer server;
   TcpClient client(server.port());
   // more bytes than the server has read when it refuses
   REQUIRE(client.send("garbage" + std::string(500'000, 'x')));
@@ -286,9 +263,7 @@ TEST_CASE(
 }
 
 TEST_CASE("one connection too many is refused with the reason, until another leaves") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, [](Options& options) {
+  AnyServer server([](Options& options) {
     options.net.limits.connections_max = 3;
     options.net.limits.connections_per_address = 4;
     options.net.limits.evictable_idle_ms = 1'000'000;
@@ -314,9 +289,7 @@ TEST_CASE("large requests and large replies pass whole, under every policy") {
     reply += "<created id=\"" + std::to_string(i) + "\"/>";
   }
   reply = results(reply);
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy);
+  AnyServer server;
   TcpClient client(server.port());
   REQUIRE(client.send(framed("<create>" + request + "</create>") + what));
   const std::string got = client.reply();
@@ -326,9 +299,7 @@ TEST_CASE("large requests and large replies pass whole, under every policy") {
 }
 
 TEST_CASE("orders that have left the memory are answered from the tables, in the same words") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy);
+  AnyServer server;
   TcpClient client(server.port());
   REQUIRE(client.send(account(1) +
                       framed("<create><account id='2' balance='0'/><symbol sym='S'><account "
@@ -363,9 +334,7 @@ TEST_CASE("orders that have left the memory are answered from the tables, in the
 }
 
 TEST_CASE("with open queries any account sees an order that has left the memory") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, [](Options& options) { options.protocol.open_queries = true; });
+  AnyServer server([](Options& options) { options.protocol.open_queries = true; });
   TcpClient client(server.port());
   REQUIRE(client.send(account(1) + account(2) +
                       framed("<transactions id='1'><order sym='S' amount='1' limit='2'/><cancel "
@@ -381,9 +350,7 @@ TEST_CASE("with open queries any account sees an order that has left the memory"
 }
 
 TEST_CASE("a client that does not finish a request or take a reply is ended; a silent one is not") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, stall(100));
+  AnyServer server(stall(100));
   TcpClient silent(server.port()), stalled(server.port()),
       deaf(server.port(), {.receive_buffer = 4'096}), slow(server.port());
   REQUIRE(ask(slow, account(1)) == account_reply(1));
@@ -408,10 +375,9 @@ TEST_CASE("a client that does not finish a request or take a reply is ended; a s
 
 TEST_CASE("a length that is too large for its document is answered soon") {
   const SelfSigned certificate;
-  const Policy policy = any_policy();
   const bool secure = GENERATE(false, true);
-  INFO(to_string(policy) << (secure ? ", TLS" : ""));
-  InProcessServer server(policy, [&](Options& options) {
+  CAPTURE(secure);
+  AnyServer server([&](Options& options) {
     // stall_ms is one minute, and a client of this test waits ten seconds
     options.net.limits.complete_document_ms = 100;
     if (secure) options.tls = certificate.files();
@@ -446,9 +412,7 @@ TEST_CASE("white space that comes in time finishes a request whose document was 
 }
 
 TEST_CASE("a reply larger than any buffer passes whole to a client that reads late") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy);
+  AnyServer server;
   make_large_order(server.port());
   TcpClient client(server.port()), other(server.port());
   REQUIRE(client.send(large_query() + what));
@@ -460,9 +424,7 @@ TEST_CASE("a reply larger than any buffer passes whole to a client that reads la
 }
 
 TEST_CASE("a client that does not take a reply is ended in time, though its request came at once") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, stall(300));
+  AnyServer server(stall(300));
   make_large_order(server.port());
   TcpClient deaf(server.port(), {.receive_buffer = 4'096});
   REQUIRE(deaf.send(large_query()));
@@ -471,9 +433,7 @@ TEST_CASE("a client that does not take a reply is ended in time, though its requ
 }
 
 TEST_CASE("a client that took a large reply in time is not ended for it later") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, stall(500));
+  AnyServer server(stall(500));
   make_large_order(server.port());
   TcpClient silent(server.port());
   REQUIRE(silent.send(large_query()));
@@ -485,9 +445,7 @@ TEST_CASE("a client that took a large reply in time is not ended for it later") 
 }
 
 TEST_CASE("a client that sends a request byte by byte is ended all the same") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, stall(500));
+  AnyServer server(stall(500));
   TcpClient drips(server.port());
   REQUIRE(drips.send("100000\n"));
   REQUIRE(wait_for([&] { return server.metrics.connections.load() == 1; }));
@@ -521,9 +479,7 @@ TEST_CASE("a small request does not wait for all large ones") {
 
 TEST_CASE(
     "request batches without memory for them are refused whole, unexecuted, and others are not") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, [](Options& options) {
+  AnyServer server([](Options& options) {
     options.protocol.frame_bytes_max = 65'536;
     options.net.limits.buffered_bytes_max = 1;  // four frames then
   });
@@ -546,9 +502,7 @@ TEST_CASE(
 }
 
 TEST_CASE("orders end with a connection that is reset") {
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy);
+  AnyServer server;
   TcpClient other(server.port());
   CHECK(ask(other, account(1)) == account_reply(1));
   const std::string order = framed(

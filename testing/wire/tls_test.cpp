@@ -1,11 +1,10 @@
 // TLS beyond the scripts: clients that do not speak it, do not finish the handshake, end without
 // close_notify, or take long replies.
 
-#include "support/in_process_server.hpp"
-#include "support/policies.hpp"
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"
 #include "support/wait_for.hpp"
+#include "wire/any_server.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -17,9 +16,13 @@ const std::string created = results(R"(<created id="1"/>)");
 
 // A server with its own certificate, once under each policy.
 struct SecureServer {
+  explicit SecureServer(const AnyServer::Adjust& adjust = [](Options&) {})
+      : server([&](Options& options) {
+          options.tls = certificate.files();
+          adjust(options);
+        }) {}
   const SelfSigned certificate;
-  const Policy policy = any_policy();
-  InProcessServer server{policy, [this](Options& options) { options.tls = certificate.files(); }};
+  AnyServer server;
   TcpClient::Settings secure{.secure = true};
 };
 
@@ -28,7 +31,6 @@ struct SecureServer {
 TEST_CASE_METHOD(
     SecureServer,
     "plain text to a TLS port is closed without a reply, and the next client is served") {
-  INFO(to_string(policy));
   TcpClient plain(server.port());
   REQUIRE(plain.send(create));
   const std::string reply = plain.rest();
@@ -42,13 +44,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
-  const SelfSigned certificate;
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, [&](Options& options) {
-    options.tls = certificate.files();
-    options.net.limits.stall_ms = 100;
-  });
+  SecureServer secured([](Options& options) { options.net.limits.stall_ms = 100; });
+  AnyServer& server = secured.server;
   TcpClient silent(server.port()), amid(server.port());
   REQUIRE(amid.send("\x16\x03\x01\x02"));  // the beginning of a TLS record
   CHECK(silent.rest() == "");
@@ -60,7 +57,6 @@ TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
 TEST_CASE_METHOD(
     SecureServer,
     "under TLS, a request is answered whether the client sends close_notify or only shuts down") {
-  INFO(to_string(policy));
   {
     TcpClient says(server.port(), secure);
     REQUIRE(says.send(create));
@@ -83,7 +79,6 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(
     SecureServer,
     "under TLS, a client that is closed for bad framing gets the reason and close_notify") {
-  INFO(to_string(policy));
   TcpClient client(server.port(), secure);
   REQUIRE(client.send("what\n"));
   CHECK(client.rest().starts_with("<results><error>bad framing"));
@@ -97,7 +92,6 @@ TEST_CASE_METHOD(SecureServer, "under TLS, a reply larger than any buffer arrive
     creations += "<account id='" + id + "' balance='1'/>";
     expected += "<created id=\"" + id + "\"/>";
   }
-  INFO(to_string(policy));
   TcpClient reader(server.port(), {.receive_buffer = 4'096, .secure = true});
   REQUIRE(reader.send(framed("<create>" + creations + "</create>")));
   CHECK(reader.reply() == results(expected));
@@ -105,7 +99,6 @@ TEST_CASE_METHOD(SecureServer, "under TLS, a reply larger than any buffer arrive
 
 TEST_CASE_METHOD(SecureServer,
                  "a stopping server waits for no handshake, and sends the others close_notify") {
-  INFO(to_string(policy));
   TcpClient silent(server.port()), idle(server.port(), secure), busy(server.port(), secure);
   REQUIRE(wait_for([&] { return server.metrics.connections == 3; }));
   REQUIRE(busy.send(create));
@@ -132,7 +125,6 @@ TEST_CASE(
 }
 
 TEST_CASE_METHOD(SecureServer, "key exchanges use X25519, P-256 or P-384, and no expensive group") {
-  INFO(to_string(policy));
   for (const char* groups : {"X25519", "P-256", "P-384", "ffdhe8192:P-521:X25519"}) {
     INFO(groups);
     TcpClient client(server.port(), {.secure = true, .groups = groups});
@@ -146,13 +138,10 @@ TEST_CASE_METHOD(SecureServer, "key exchanges use X25519, P-256 or P-384, and no
 }
 
 TEST_CASE("an address that begins too many TLS connections is closed; others are served") {
-  const SelfSigned certificate;
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, [&](Options& options) {
-    options.tls = certificate.files();
+  SecureServer secured([](Options& options) {
     options.tls.handshakes_per_address = 1;  // four at once
   });
+  AnyServer& server = secured.server;
   int served = 0;
   for (int i = 0; i < 100 && server.metrics.tls_refused == 0; ++i) try {
       TcpClient client(server.port(), {.secure = true});
@@ -169,13 +158,10 @@ TEST_CASE("an address that begins too many TLS connections is closed; others are
 }
 
 TEST_CASE("a key exchange with P-384 counts as eight TLS connections of its address") {
-  const SelfSigned certificate;
-  const Policy policy = any_policy();
-  INFO(to_string(policy));
-  InProcessServer server(policy, [&](Options& options) {
-    options.tls = certificate.files();
+  SecureServer secured([](Options& options) {
     options.tls.handshakes_per_address = 1;  // four at once
   });
+  AnyServer& server = secured.server;
   const TcpClient::Settings expensive{.secure = true, .groups = "P-384"};
   CHECK(TcpClient(server.port(), expensive).request("<create/>") == results(""));
   int served = 0;

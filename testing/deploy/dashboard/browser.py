@@ -243,10 +243,16 @@ class Page:
         self.wait_for(f"document.querySelectorAll({json.dumps(selector)}).length === {count}")
 
     def wait_for_text(self, selector, text):
-        self.wait_for(
-            f"document.querySelector({json.dumps(selector)})?.innerText.trim() ==="
-            f" {json.dumps(text)}"
-        )
+        element = f"document.querySelector({json.dumps(selector)})"
+        self.wait_for(f"{element}?.innerText.trim() === {json.dumps(text)}")
+
+    def wait_for_part(self, selector, part):
+        """Returns once this stands in the text of an element."""
+        element = f"document.querySelector({json.dumps(selector)})"
+        self.wait_for(f"{element}?.innerText.includes({json.dumps(part)})")
+
+    def click(self, selector):
+        self.evaluate(f"document.querySelector({json.dumps(selector)}).click()")
 
     def wait_for_state(self, state):
         """Waits until the dashboard's pill shows this state of the connection."""

@@ -1,16 +1,14 @@
-// Tests of the page's pure modules. Run inside a browser by test_modules.py: run() returns [{name, failure}].
+// Tests of the page's pure modules. Run inside a browser by test_page.py: run() returns [{name, failure}].
 
-import {Account} from "/account.js";
+import {Account, TradingProfit, curve} from "/account.js";
 import {Book, cumulated, spread} from "/book.js";
 import {cashDecimal as money, cashUnits, decimal, decimals, grouped, units} from "/decimal.js";
 import {bytes, clock, counted, dayAndClock, duration, figure, mark, nothing, span} from "/format.js";
-import {History, commandRows, kept_s, orderRows, stageRows} from "/history.js";
-import {difference, histogram, labelled, mean, parse, quantile, rate, value} from "/metrics.js";
+import {History, commandRows, difference, histogram, kept_s, labelled, mean, orderRows, parse, quantile, rate, stageRows, value} from "/metrics.js";
 import {batchShares} from "/charts.js";
 import {Candles} from "/candles.js";
 import {isSymbol, readSignIn} from "/links.js";
 import {Moments, holdings, readLink, timeOf} from "/moments.js";
-import {TradingProfit, curve} from "/profit.js";
 import {Requests, refusalOf} from "/requests.js";
 import {keysOf, pageStarts, placesOf, placesOn, rounded, rowsIn, signed} from "/standings.js";
 

@@ -15,6 +15,9 @@ PAGE = PROJECT / "server" / "web" / "page"
 CHARTS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
 POLICY = "default-src 'self'"  # as the server sends it
 
+# Of windows: phones, a laptop, walls.
+SIZES = [(360, 740), (390, 844), (768, 1024), (1000, 700), (1280, 800), (1920, 1080), (3840, 2160)]
+
 _browser = None
 
 
@@ -34,6 +37,13 @@ def browser():
         atexit.register(started.close)
         _browser = started
     return _browser
+
+
+def layouts():
+    """For each theme: how a page is opened, and the sizes that its window then has."""
+    for dark, sizes in ((False, SIZES), (True, SIZES[::-1])):
+        width, height = sizes[0]
+        yield {"width": width, "height": height, "dark": dark}, sizes
 
 
 class Site:

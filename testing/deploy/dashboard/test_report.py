@@ -52,7 +52,7 @@ class ReportPage(unittest.TestCase):
             {"type": "table", "title": HOSTILE, "columns": [{"name": HOSTILE}], "rows": [[text]]},
             {"type": "values", "values": {HOSTILE: HOSTILE}},
             {"type": "details", "title": HOSTILE, "blocks": []},
-            chart([1], line([1], name=HOSTILE), title=HOSTILE, limit={"value": 1, "name": HOSTILE}),
+            chart([1], line([1], name=HOSTILE), title=HOSTILE),
             title=HOSTILE,
             about=HOSTILE,
             notices=[{"kind": "bad", "text": HOSTILE, "details": [HOSTILE]}],
@@ -80,6 +80,6 @@ class ReportPage(unittest.TestCase):
             chart([]),
             chart([1, 2], line([None, None]), y="log"),
             chart([3], line([0])),
-            chart([3], line([5], look="crosses"), limit={"value": 4, "name": "p99<4ms"}, y="log"),
+            chart([3], line([5], look="dashed"), y="log"),
         )
         self.assertEqual(page.evaluate("charts.every(({chart}) => chart.width > 100)"), True)

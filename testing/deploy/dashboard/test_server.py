@@ -46,10 +46,7 @@ class PageOfTheServer(unittest.TestCase):
 
         self.assertIn('created sym="SPY"', exchange.request(MARKET)[0])
         page.wait_for("location.hash === '#SPY'")
-        page.wait_for(
-            "document.querySelector('#book-empty').innerText.startsWith('There are no bids or"
-            " offers for SPY')"
-        )
+        page.wait_for_part("#book-empty", "There are no bids or offers for SPY")
 
         exchange.request(BID)
         page.wait_for_count(1, "#ladder .level")
@@ -58,13 +55,11 @@ class PageOfTheServer(unittest.TestCase):
         self.assertIn("opened", exchange.request(HIT)[0])
         page.wait_for_count(1, "#tape tbody tr")
         self.assertEqual(page.text("#tape tbody tr").split()[1:], ["▼", "sell", "145.67", "40.5"])
-        page.wait_for("document.querySelector('#ladder .bids .level').innerText.includes('59.5')")
+        page.wait_for_part("#ladder .bids .level", "59.5")
         self.assertEqual(page.evaluate("document.title"), "SPY 145.67 – Exchange")
 
-        page.wait_for("document.querySelector('[data-key=trades] .note').innerText === '1 in all'")
-        page.wait_for(
-            "document.querySelector('[data-key=requests] .note').innerText === '3 in all'"
-        )
+        page.wait_for_text("[data-key=trades] .note", "1 in all")
+        page.wait_for_text("[data-key=requests] .note", "3 in all")
         commands = [text.split() for text in page.texts("#commands tbody tr")]
         self.assertEqual(
             [(*row[:-4], row[-4], row[-1]) for row in commands if row[0] == "order"],
@@ -77,9 +72,7 @@ class PageOfTheServer(unittest.TestCase):
         exchange.request(
             '<transactions id="2"><order sym="SPY" amount="-1000" limit="1"/></transactions>'
         )
-        page.wait_for(
-            "document.querySelector('#commands').innerText.includes('✕ insufficient shares')"
-        )
+        page.wait_for_part("#commands", "✕ insufficient shares")
         self.assert_clean(page, exchange)
         self.assertEqual(page.failed_requests(), [])
 
@@ -94,17 +87,17 @@ class PageOfTheServer(unittest.TestCase):
         symbol = "#symbols a[data-trading={}]"
         page.wait_for_count(1, symbol.format("open"))
         trade("auction")
-        page.wait_for("document.querySelector('#spread').innerText === 'auction nothing yet'")
+        page.wait_for_text("#spread", "auction nothing yet")
         page.wait_for_count(1, symbol.format("auction"))
         exchange.request(BID)
         exchange.request(HIT.replace('limit="140"', 'type="market"'))
-        page.wait_for("document.querySelector('#spread').innerText === 'auction 40.5 @ 145.67'")
+        page.wait_for_text("#spread", "auction 40.5 @ 145.67")
         self.assertEqual(page.texts("#ladder .asks .level"), [])
         self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), 360)
         trade("halted")
-        page.wait_for("document.querySelector('#spread').innerText.trim() === 'halted'")
+        page.wait_for_text("#spread", "halted")
         trade("open")
-        page.wait_for("document.querySelector('#spread').innerText === 'spread one-sided'")
+        page.wait_for_text("#spread", "spread one-sided")
         self.assert_clean(page, exchange)
 
     def test_what_was_there_before_the_page_is_shown_and_fits_a_phone(self):
@@ -132,11 +125,9 @@ class PageOfTheServer(unittest.TestCase):
         page.wait_for("document.querySelector('#state').dataset.state !== 'away'")
         for request in (MARKET, BID.replace("145.67", "9.25"), HIT.replace("140", "9")):
             second.request(request)
-        page.wait_for("document.querySelector('#ladder .bids .level')?.innerText.includes('9.25')")
-        page.wait_for("document.querySelector('#tape tbody tr')?.innerText.includes('9.25')")
-        page.wait_for(
-            "document.querySelector('[data-key=requests] .note').innerText === '3 in all'"
-        )
+        page.wait_for_part("#ladder .bids .level", "9.25")
+        page.wait_for_part("#tape tbody tr", "9.25")
+        page.wait_for_text("[data-key=requests] .note", "3 in all")
         page.wait_for_state("live")
         self.assertTrue(page.evaluate("document.querySelector('#notice').hidden"))
         self.assert_clean(page, second)

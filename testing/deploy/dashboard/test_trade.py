@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from exchange_server import BINARY, OPERATOR_KEY, ExchangeServer, free_ports
-from support import CHARTS, Site, browser
+from support import CHARTS, Site, browser, layouts
 from test_page import FAKE, symbol, trade
 
 MARKET = """<create><account id="1" balance="1000"/><account id="2" balance="0"/>
@@ -28,7 +28,7 @@ class Trader:
         self.page = page
         if account:
             self.sign_in(account, key)
-            page.wait_for("document.querySelector('#account-state').innerText === 'live'")
+            page.wait_for_text("#account-state", "live")
 
     def fill(self, form, **fields):
         self.page.evaluate(
@@ -41,7 +41,7 @@ class Trader:
         )
 
     def sign_in(self, account, key=""):
-        self.page.wait_for("document.querySelector('#send').innerText.startsWith('Sign in')")
+        self.page.wait_for_part("#send", "Sign in")
         self.fill("sign-in", account=account, key=key)
 
     def send(self, side, shares, limit="", **more):
@@ -56,7 +56,7 @@ class Trader:
 
     def place(self, *fields, **more):
         self.send(*fields, **more)
-        self.page.wait_for("document.querySelector('#said').innerText.endsWith('is accepted.')")
+        self.page.wait_for_part("#said", "is accepted.")
 
     def wait_for_text(self, selector, text):
         self.page.wait_for_text(selector, text)
@@ -132,7 +132,7 @@ class Trading(unittest.TestCase):
         self.assertEqual(buyer.page.text("#reserved-cash"), "reserved: 95.00")
 
         seller.page.wait_for_count(1, "#ladder .level")
-        seller.page.evaluate("document.querySelector('#ladder .level td').click()")
+        seller.page.click("#ladder .level td")
         limit = "document.querySelector('#ticket').elements.limit.value"
         self.assertEqual(seller.page.evaluate(limit), "9.5")
         seller.place("sell", "4", "9.5")
@@ -194,9 +194,7 @@ class Trading(unittest.TestCase):
         trade(5, 24)
         trader = self.trader(exchange, "1", "käse of 1")
         trader.wait_for_text("#profit", "+40.00")  # 10 for 20 are worth 24 each
-        trader.page.wait_for(
-            "document.querySelector('#profit-since').innerText.startsWith('since')"
-        )
+        trader.page.wait_for_part("#profit-since", "since")
         exchange.request(
             f'{create}<symbol sym="SPY"><account id="1">100</account></symbol></create>'
         )
@@ -219,14 +217,14 @@ class Trading(unittest.TestCase):
         page = trader.page
         page.wait_for_count(1, "#own tbody")
         self.assertEqual(trader.rows("own"), [["▲ buy SPY", "3", "market"]])
-        page.evaluate("document.querySelector('#own button').click()")
+        page.click("#own button")
         change = page.evaluate("document.querySelector('#own form').id")
         trader.fill(change, shares="2")
         page.wait_for("document.querySelector('#own [aria-invalid]')")
         self.assertEqual(trader.errors(), {"limit": "Limit is empty."})
         trader.fill(change, limit="5")
         page.wait_for_count(0, "#own form")
-        page.wait_for("document.querySelector('#own').innerText.includes('\\t5')")
+        page.wait_for_part("#own", "\t5")
         self.assertEqual(trader.rows("own"), [["▲ buy SPY", "2", "5"]])
         trader.wait_for_text("#reserved-cash", "reserved: 10.00")
 
@@ -238,14 +236,14 @@ class Trading(unittest.TestCase):
             with self.subTest(width=width):
                 page = open_page(self, exchange.address, "#A59", width=width, height=height)
                 page.wait_for_count(61, "#symbols tbody tr")
-                page.evaluate("document.querySelector('#to-trade').click()")
+                page.click("#to-trade")
                 page.wait_for("document.body.dataset.view === 'trade'")
                 page.evaluate(
                     "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
                 )
                 self.assertEqual(page.evaluate("scrollY"), 0)
                 page.evaluate("location.hash = '#trade/A40'")
-                page.wait_for("document.querySelector('#symbols .chosen a').innerText === 'A40'")
+                page.wait_for_text("#symbols .chosen a", "A40")
                 self.assertEqual(page.evaluate("scrollY"), 0)
                 self.assertTrue(
                     page.evaluate(
@@ -264,7 +262,7 @@ class Trading(unittest.TestCase):
             trader.place("buy", "10", limit)
         page = trader.page
         page.wait_for_count(3, "#own tbody")
-        page.evaluate("document.querySelector('#own tbody:last-of-type button').click()")
+        page.click("#own tbody:last-of-type button")
         change = "change-" + page.evaluate("document.querySelector('#own form').id.slice(7)")
         trader.fill(change, limit="600")
         page.wait_for("document.querySelector('[aria-invalid]')")
@@ -273,13 +271,13 @@ class Trading(unittest.TestCase):
         trader.wait_for_text("#own-said", "Order 1 is changed.")
         page.wait_for_count(0, "#own form")
         rows = [["▲ buy SPY", "10", "7.0"], ["▲ buy SPY", "10", "6.0"], ["▲ buy SPY", "8", "5.5"]]
-        page.wait_for("document.querySelector('#own').innerText.includes('5.5')")
+        page.wait_for_part("#own", "5.5")
         self.assertEqual(trader.rows("own"), rows)
         cancel = "document.querySelector('#own tbody button:last-of-type')"
         page.evaluate(f"{cancel}.click()")
         page.wait_for_count(2, "#own tbody")
         self.assertEqual(trader.rows("own"), rows[1:])
-        page.evaluate("document.querySelector('#cancel-all').click()")
+        page.click("#cancel-all")
         trader.wait_for_text("#own-said", "2 orders are canceled.")
         page.wait_for_count(0, "#own tbody")
         trader.wait_for_text("#free-cash", "1,000.00")
@@ -354,27 +352,14 @@ class Trading(unittest.TestCase):
         trader.wait_for_text("#free-cash", "880.00")
         self.assertEqual(trader.errors(), {})
 
-    def test_a_store_that_was_replaced_is_noticed(self):
-        ports = dict(zip(("port", "http_port"), free_ports(2), strict=True))
-        exchange = self.start(**ports)
-        trader = self.trader(exchange, "1")
-        trader.place("buy", "10", "9.5")
-        exchange.request(order(2, -1, 9))
-        trader.page.wait_for_count(1, "#fills tbody tr")
-        exchange.kill()
-        with trader.is_away():  # until the account is there
-            self.start(**ports)
-        trader.wait_for_text("#free-cash", "1,000.00")
-        self.assertEqual((trader.rows("own"), trader.numbers()), ([], [[], 1]))
-
-    def test_a_store_with_as_many_events_and_trades_is_noticed_too(self):
+    def test_a_store_in_the_place_of_another_with_as_many_events_and_trades_is_noticed(self):
         ports = dict(zip(("port", "http_port"), free_ports(2), strict=True))
         exchange = self.start(**ports)
         trader = self.trader(exchange, "1")
         trader.place("buy", "10", "9.5")
         exchange.request(order(2, -1, 9), order(2, -1, 9))
         trader.page.wait_for_count(2, "#fills tbody tr")
-        trader.page.wait_for("document.querySelector('#own').innerText.includes('8 of 10')")
+        trader.page.wait_for_part("#own", "8 of 10")
         exchange.kill()
         with trader.is_away():  # until account 1 has as many events, and more trades
             exchange = self.start(**ports)
@@ -445,7 +430,7 @@ class Trading(unittest.TestCase):
         trader.wait_for_text("#free-cash", "9.00")
         trader.page.reload()
         trader.wait_for_text("#free-cash", "9.00")
-        trader.page.evaluate("document.querySelector('#sign-out').click()")
+        trader.page.click("#sign-out")
         trader.page.wait_for("!document.querySelector('#sign-in').hidden")
         trader.page.reload()
         trader.page.wait_for("document.querySelector('#state')?.dataset.state === 'live'")
@@ -461,13 +446,11 @@ class Trading(unittest.TestCase):
         trader = self.trader(exchange, fragment="#sign-in=1:secret-of-1")
         trader.wait_for_text("#free-cash", "10.00")
         trader.page.wait_for("location.hash === '#trade/'")
-        trader.page.wait_for(
-            "document.querySelector('#by-link').innerText.includes('history now has the link')"
-        )
+        trader.page.wait_for_part("#by-link", "history now has the link")
         trader.page.evaluate("location.hash = '#sign-in=2:secret%2Dof%2D2'")
         trader.wait_for_text("#free-cash", "20.00")
         trader.page.evaluate("location.hash = '#sign-in=1'")  # not the account from before it
-        trader.page.wait_for("document.querySelector('#signed-said').innerText.includes('damaged')")
+        trader.page.wait_for_part("#signed-said", "damaged")
         trader.page.wait_for("document.querySelector('#holdings').hidden")
         self.assertTrue(trader.page.evaluate("document.querySelector('#by-link').hidden"))
 
@@ -497,12 +480,12 @@ class Trading(unittest.TestCase):
         trader.wait_for_text("#send", "Account is frozen")
         self.assertTrue(trader.page.evaluate("document.querySelector('#send').disabled"))
         self.assertEqual(trader.page.evaluate("document.documentElement.scrollWidth"), 360)
-        trader.page.evaluate("document.querySelector('#own tbody button').click()")
+        trader.page.click("#own tbody button")
         trader.page.evaluate("document.querySelector('#own .change form').requestSubmit()")
         trader.wait_for_text("#own-said", "The operator has frozen this account.")
         trader.page.reload()  # the events alone do not say it
         trader.wait_for_text("#frozen", frozen)
-        trader.page.evaluate("document.querySelector('#cancel-all').click()")
+        trader.page.click("#cancel-all")
         trader.page.wait_for_count(0, "#own tbody")
         set_account('access="active" role="operator" orders-max="0" orders-per-second-max="0"')
         trader.wait_for_text("#frozen", "")
@@ -535,7 +518,7 @@ class Trading(unittest.TestCase):
         while page.evaluate(focus) != "account":
             page.press("Tab")
         page.press("1", "Enter")
-        page.wait_for("document.querySelector('#account-state').innerText === 'live'")
+        page.wait_for_text("#account-state", "live")
         page.wait_for_count(2, "#ladder .level")
         page.press("s", "7", "b")  # the second letter is typed into the field
         self.assertEqual(
@@ -590,7 +573,7 @@ class TradeAlone(unittest.TestCase):
         trader.sign_in("1")
         self.wait_for_sent(page, {"account": "1"})
         page.evaluate(f"exchange.send({json.dumps(snapshot)})")
-        page.wait_for("document.querySelector('#account-state').innerText === 'live'")
+        page.wait_for_text("#account-state", "live")
         return trader
 
     def wait_for_sent(self, page, subscription):
@@ -649,7 +632,7 @@ class TradeAlone(unittest.TestCase):
         self.assertEqual(query["query"], {"order": "ref:" + first["place"]["ref"]})
         answer = {"type": "response", "id": query["id"], "status": 404, "code": "unknown_order"}
         page.evaluate(f"exchange.send({json.dumps(answer)})")
-        page.wait_for("document.querySelector('#said').innerText.includes('may still arrive')")
+        page.wait_for_part("#said", "may still arrive")
         event = {"number": 9, "event": "opened", "order": 5, "ref": first["place"]["ref"]}
         event |= {"symbol": "SPY", "side": "buy", "shares": "10", "limit": "9.5", "open": "10"}
         event |= {"balance": "905", "position": "5", "time_us": 1}
@@ -660,7 +643,7 @@ class TradeAlone(unittest.TestCase):
 
     def test_what_is_not_known_is_not_called_empty(self):
         page = self.open()
-        page.wait_for("document.querySelector('#send').innerText.startsWith('Sign in')")
+        page.wait_for_part("#send", "Sign in")
         for table in ("own", "fills", "positions"):
             self.assertEqual(page.text(f"#no-{table}"), "Shown after the sign-in.")
         self.assertEqual(page.text("#spread"), "–")
@@ -668,23 +651,21 @@ class TradeAlone(unittest.TestCase):
             self.assertEqual(page.text("#candles-empty"), "Waiting for the trades …")
         self.sign_in(page, {**self.SNAPSHOT, "positions": [], "orders": []})
         page.evaluate("exchange.snapshot('SPY', 1, [], [])")
-        page.wait_for("document.querySelector('#spread').innerText === 'empty'")
+        page.wait_for_text("#spread", "empty")
         self.assertEqual(page.text("#no-own"), "No open orders.")
         self.assertEqual(page.text("#no-positions"), "No shares.")
         if CHARTS.is_file():
-            page.wait_for("document.querySelector('#candles-empty').innerText === 'No trade yet.'")
+            page.wait_for_text("#candles-empty", "No trade yet.")
         page.evaluate("exchange.down = true; exchange.sockets.at(-1).close()")
-        page.wait_for("document.querySelector('#spread').innerText === '–'")
+        page.wait_for_text("#spread", "–")
 
     def test_another_request_without_an_answer_is_said_to_be_unknown(self):
         page = self.open()
         trader = self.sign_in(page)
-        page.evaluate("document.querySelector('#own tbody button:last-of-type').click()")
+        page.click("#own tbody button:last-of-type")
         page.wait_for("exchange.sent.at(-1).cancel")
         self.break_connection(page)
-        page.wait_for(
-            "document.querySelector('#own-said').innerText.includes('broke before the answer')"
-        )
+        page.wait_for_part("#own-said", "broke before the answer")
         self.assertEqual(self.sent(page, "cancel"), [])
         self.assertEqual(trader.rows("own"), [["▲ buy SPY", "2", "9.5"]])
 
@@ -727,11 +708,7 @@ class TradeAlone(unittest.TestCase):
         }
         fill = {**own, "event": "executed", "price": largest, "role": "maker", "time_us": 1}
         fill |= {"number": 9, "order": 2, "balance": snapshot["balance"], "position": largest}
-        sizes = "360x740 390x844 768x1024 1000x700 1280x800 1920x1080 3840x2160".split()
-        sizes = [tuple(map(int, size.split("x"))) for size in sizes]
-        for dark in (False, True):
-            order = sizes[:: -1 if dark else 1]
-            screen = dict(zip(("width", "height"), order[0], strict=True), dark=dark)
+        for screen, sizes in layouts():
             page = self.open("#trade/" + long, **screen)
             self.sign_in(page, snapshot)
             page.evaluate(
@@ -739,9 +716,9 @@ class TradeAlone(unittest.TestCase):
                     exchange.send({{type: "events", account: "1", events: [{json.dumps(fill)}]}})"""
             )
             page.wait_for_count(1, "#fills tbody tr")
-            page.evaluate("document.querySelector('#own tbody button').click()")
-            for width, height in order:
-                with self.subTest(width=width, dark=dark):
+            page.click("#own tbody button")
+            for width, height in sizes:
+                with self.subTest(width=width, dark=screen["dark"]):
                     page.wait_for_no_overflow(width, height)
 
     def test_it_works_without_the_chart_library(self):
@@ -750,4 +727,4 @@ class TradeAlone(unittest.TestCase):
         page = open_page(self, site.address, "#trade/SPY", before=FAKE)
         self.sign_in(page)
         page.evaluate("exchange.snapshot('SPY', 1, [], [])")
-        page.wait_for("document.querySelector('#candles-empty').innerText.includes('Chart.js')")
+        page.wait_for_part("#candles-empty", "Chart.js")

@@ -1,6 +1,6 @@
 // The server dies, by kill -9 under many clients and at every fail point. Every acknowledged
 // command is there afterwards, exactly once; every other command is there at most once; and the
-// store is sound.
+// store is sound. So it is with a backup that is taken while the server trades.
 
 #include <cstdio>
 
@@ -186,10 +186,40 @@ TEST_CASE("nothing is pruned from the journal that is not in the tables", "[poin
   }
 }
 
+TEST_CASE("a backup of a server under load has every order that was acknowledged before it") {
+  TemporaryFolder folder;
+  Trial trial("sqlite:" + folder / "x.db", 50, {"--journal-batches-kept", "10"});
+  const auto trade = [&](ServerProcess& server) {
+    trial.load.start(server.port());
+    CHECK(trial.load.await_replies(1'000));
+  };
+  {
+    const auto server = trial.start();
+    trade(*server);
+    server->kill();
+    trial.load.join();
+  }
+  trial.load.write(folder / "acknowledged");
+  const std::string before = std::to_string(trial.load.acknowledged());
+  const auto server = trial.start();
+  trade(*server);
+  const RunResult result =
+      run_program("exchange-audit", {"sqlite:" + folder / "x.db", "--backup", folder / "backup",
+                                     "--acknowledged", folder / "acknowledged"});
+  INFO(result.output);
+  CHECK(result.status == 0);
+  CHECK_THAT(result.output, contains_text("acknowledged orders found: " + before + "\n"));
+  CHECK(trial.load.await_replies(200));  // service continues
+  server->kill();
+  trial.verify();
+  ServerProcess restored({"--store", "sqlite:" + folder / "backup/x.db"});
+  CHECK(restored.stop() == 0);
+}
+
 TEST_CASE("an unknown fail point is refused at start, with the names of all", "[points]") {
   const auto refusal = [](const std::string& text) {
     const Environment environment("EXCHANGE_FAIL_POINT", text);
-    const RunResult result = run_server({"--store", "memory:", "--port", "0"});
+    const RunResult result = run_program("server", {"--store", "memory:", "--port", "0"});
     CHECK(result.status == 2);
     return result.output;
   };

@@ -6,7 +6,6 @@
 
 #include "store/postgres/pqxx_shim.hpp"
 #include "support/postgres_cluster.hpp"
-#include "support/small_disk.hpp"
 #include "system/crash/cut_proxy.hpp"
 #include "system/crash/trial.hpp"
 
@@ -60,8 +59,7 @@ std::vector<pid_t> backends(const std::string& url) {
 }
 
 std::string through(const CutProxy& proxy, const PostgresCluster& cluster) {
-  return "postgresql://exchange@127.0.0.1:" + std::to_string(proxy.port()) + "/" +
-         cluster.newest_database();
+  return "postgresql://exchange@" + proxy.address() + "/" + cluster.newest_database();
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/wait_for.hpp"
+
 namespace exchange::testing {
 
 class CrashLoad {
@@ -67,15 +69,10 @@ class CrashLoad {
   std::atomic<int> running_{0};
 };
 
-// Polls `condition` until it holds, for at most two minutes (a disk may take 30 ms for each of a
-// thousand commits). Returns whether it held.
-template <class Condition>
-bool await(Condition condition) {
-  for (int step = 0; step < 120 * 200; ++step) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return condition();
+// Returns whether the condition held within two minutes: a disk may take 30 ms for each of a
+// thousand commits.
+inline bool await(const std::function<bool()>& condition) {
+  return wait_for(condition, std::chrono::minutes(2));
 }
 
 }  // namespace exchange::testing

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "catch.hpp"
-#include "support/environment.hpp"
 #include "support/folder.hpp"
 #include "support/follower.hpp"
 #include "support/server_process.hpp"
@@ -43,7 +42,7 @@ class Trial {
   int status_of_start() {
     std::vector<std::string> arguments = options_;
     arguments.insert(arguments.end(), {"--port", "0"});
-    return run_server(arguments).status;
+    return run_program("server", arguments).status;
   }
   // Starts a new server, which every client asks about all its orders; then audits the store
   // against everything that clients received.

@@ -5,7 +5,7 @@
 #include <memory>
 #include <semaphore>
 
-#include "auth/generated_key.hpp"
+#include "auth/scrypt.hpp"
 #include "unit/auth/support.hpp"
 
 using namespace exchange;
@@ -165,8 +165,7 @@ TEST_CASE("creating an account again leaves its key") {
 TEST_CASE("a key counts once its account is committed, and not before") {
   Guard guard;
   Talk creator(guard), early(guard);
-  REQUIRE(creator.receive(account("1", "first secret")));
-  creator.submit();
+  creator.send(account("1", "first secret"));
   Submission& creation = guard.service.next();  // verified, not committed
   CHECK_FALSE(guard.keys.find(AccountId("1")));
   CHECK(early.ask(query("1", "first secret")) == unknown);
@@ -324,8 +323,7 @@ TEST_CASE("a pipeline may create an account and trade with it") {
 TEST_CASE("nothing of a key is left in what the core or the client gets") {
   Guard guard;
   Talk talk(guard);
-  REQUIRE(talk.receive(account("1", "unmistakable-secret")));
-  talk.submit();
+  talk.send(account("1", "unmistakable-secret"));
   Submission& creation = guard.service.next();
   for (const Credential& credential : talk.session.credentials()) CHECK(credential.key.empty());
   guard.service.commit(creation);
@@ -344,8 +342,7 @@ TEST_CASE(
   in_already.ask(account("1", "first secret") + query("1", "first secret"));
   guard.authenticator->stop();
   CHECK(in_already.ask(query("1", "")) == in);
-  REQUIRE(late.receive(query("1", "wrong secret")));
-  late.submit();
+  late.send(query("1", "wrong secret"));
   late.submission.wait();
   CHECK(late.replies() ==
         results(R"(<error id="9">the key could not be checked now; nothing was executed</error>)"));
@@ -421,10 +418,8 @@ TEST_CASE("a request batch of many wrong keys is verified one key at a time, in 
   std::string documents;
   for (int i = 0; i < 3'000; ++i)
     documents += query("1", "wrong secret " + std::to_string(1'000 + i));
-  REQUIRE(flood.receive(documents.substr(0, 60'000)));
-  flood.submit();
-  REQUIRE(good.receive(query("1", "first secret")));
-  good.submit();
+  flood.send(documents.substr(0, 60'000));
+  good.send(query("1", "first secret"));
   CHECK(flood.session.credentials().size() == keys_per_batch_max);
   CHECK(&guard.service.next() == &good.submission);  // the first that gets through
   CHECK(guard.metrics.logins[LoginResult::accepted] == 1);
@@ -464,24 +459,20 @@ TEST_CASE("a bounded number of checks of one address wait for a hash") {
   for (const char* id : {"1", "2", "3"}) Talk(guard).ask(account(id, "first secret"));
   std::optional<Busy> busy(guard);
   Talk first(guard), second(guard), third(guard), other(guard, PeerAddress{0, 9});
-  const auto send = [](Talk& talk, const char* id) {
-    REQUIRE(talk.receive(query(id, "first secret")));
-    talk.submit();
-  };
-  send(first, "1");
-  send(second, "1");
+  first.send(query("1", "first secret"));
+  second.send(query("1", "first secret"));
   // One more displaces the newest of the account that has the most.
-  send(third, "1");
+  third.send(query("1", "first secret"));
   second.submission.wait();
   CHECK(second.replies() == unchecked);
-  send(other, "1");
+  other.send(query("1", "first secret"));
   Talk of_another(guard);
-  send(of_another, "2");
+  of_another.send(query("2", "first secret"));
   third.submission.wait();
   CHECK(third.replies() == unchecked);
   // Now no account has more than another.
   Talk of_third(guard);
-  send(of_third, "3");
+  of_third.send(query("3", "first secret"));
   busy.reset();
   for (int i = 0; i < 3; ++i) guard.service.commit(guard.service.next());
   std::size_t logged_in = 0;
@@ -519,13 +510,10 @@ TEST_CASE("while a key of an account waits, no other is looked up: a guess takes
   CHECK(Talk(guard).ask(query("1", "first secret") + query("2", "other secret")) == in + in);
   std::optional<Busy> busy(guard);
   Talk guess(guard), owner(guard), other(guard);
-  REQUIRE(guess.receive(query("1", "wrong secret")));
-  guess.submit();
-  REQUIRE(owner.receive(query("1", "first secret")));
-  owner.submit();
+  guess.send(query("1", "wrong secret"));
+  owner.send(query("1", "first secret"));
   CHECK(guard.service.idle());
-  REQUIRE(other.receive(query("2", "other secret")));
-  other.submit();  // another account: at once
+  other.send(query("2", "other secret"));  // another account: at once
   CHECK(&guard.service.next() == &other.submission);
   guard.service.commit(other.submission);
   const std::uint64_t before = guard.hashes();
@@ -546,14 +534,12 @@ TEST_CASE("what an operator creates is hashed before the logins that wait") {
   std::deque<Talk> crowd;
   for (int i = 0; i < 20; ++i) {
     Talk& talk = crowd.emplace_back(guard);
-    REQUIRE(talk.receive(query(std::to_string(i + 1), "wrong secret")));
-    talk.submit();
+    talk.send(query(std::to_string(i + 1), "wrong secret"));
   }
   std::string accounts;
   for (int i = 0; i < 10; ++i)
     accounts += "<account id='" + std::to_string(100 + i) + "' balance='1' key='long enough'/>";
-  REQUIRE(owner.receive(creation(accounts)));
-  owner.submit();
+  owner.send(creation(accounts));
   busy.reset();
   CHECK(&guard.service.next() == &owner.submission);
   guard.authenticator->stop();
@@ -607,8 +593,7 @@ TEST_CASE("the check of a connection that is gone ends without a hash") {
   std::optional<Busy> busy(guard);
   const auto talk_of = [&](auto& socket) {
     auto talk = std::make_unique<Talk>(guard, PeerAddress{}, socket.native_handle());
-    REQUIRE(talk->receive(query("1", "wrong secret " + std::to_string(socket.native_handle()))));
-    talk->submit();
+    talk->send(query("1", "wrong secret " + std::to_string(socket.native_handle())));
     return talk;
   };
   const auto gone = talk_of(of_reset), patient = talk_of(of_half_closed), here = talk_of(of_live);

@@ -108,6 +108,11 @@ class Talk {
     else
       guard_.authenticator->check(keys);
   }
+  // Takes documents that are a batch, and submits it.
+  void send(std::string_view documents) {
+    REQUIRE(receive(documents));
+    submit();
+  }
   std::string replies() {
     if (!session.commands().empty()) guard_.authenticator->complete(keys, submission.outcomes);
     session.reply(submission.outcomes);

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
+#include "support/journal_rows.hpp"
 #include "support/recorded_day.hpp"
-#include "support/sealed_record.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

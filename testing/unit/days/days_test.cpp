@@ -4,12 +4,10 @@
 #include <boost/asio/use_future.hpp>
 #include <future>
 
-#include "auth/scrypt.hpp"
 #include "days/replayer.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "support/folder.hpp"
 #include "support/recorded_day.hpp"
-#include "unit/web/credentials.hpp"
 #include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
@@ -39,14 +37,8 @@ struct Closed : HttpFixture {
     for (const JournalRow& row : day.rows) closed.journal().append(row.batch, row.payload);
     closed.close_day("monday");
   }
-  void start_with_keys() {
-    options.auth.required = options.protocol.keys = true;
-    keys.set_key(operator_id, hash_key("key-of-operator", 10));
-    start();
-  }
   std::string ask(const std::string& target, const Fields& fields = {}) {
-    const Exchanged got = request(http::verb::get, target, "", fields);
-    return std::to_string(got.status) + " " + got.body.substr(0, got.body.size() - 1);
+    return answer(http::verb::get, target, "", fields);
   }
   TemporaryFolder folder;
 };

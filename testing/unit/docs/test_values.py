@@ -1,14 +1,22 @@
-"""The values in the documents are those of the code: limits and time-outs, options of the terminal
-client, variables of compose files."""
+"""The values in the documents are those of the code (limits and time-outs, options of the terminal
+client, variables of compose files), and their figures those of docs/figures.json, which
+`studies/figures` measures and `studies/figures --fill` writes into the pages."""
 
+import json
 import re
 import subprocess
 import unittest
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 
 from exchange_server import BIN
-from tree import ROOT
+from tree import ROOT, tracked
 
-KIB, MIB, THOUSAND, MILLION = 1 << 10, 1 << 20, 1000, 1_000_000
+loader = SourceFileLoader("figures_of_pages", str(ROOT / "studies/figures"))
+figures = module_from_spec(spec_from_loader(loader.name, loader))
+loader.exec_module(figures)
+
+KIB, MIB, MILLION = 1 << 10, 1 << 20, 1_000_000
 
 CONNECTION = "server/store/postgres/postgres_connection.cpp"
 POSTGRES = "server/store/postgres/postgres_store.cpp"
@@ -157,3 +165,23 @@ class Values(unittest.TestCase):
                     # what a sentence describes, such as "the database", is not compared
                     if re.fullmatch(r"[\d.]+|[a-z]+:[\w-]+", default):
                         self.assertEqual(real[name], default, name)
+
+
+class Figures(unittest.TestCase):
+    maxDiff = None
+
+    def test_pages_quote_what_was_measured(self):
+        pages = {path.relative_to(ROOT): path.read_text() for path in tracked("*.md")}
+        known = json.loads(figures.FILE.read_text())
+        self.assertEqual([], list(figures.problems(pages, known)))
+
+    def test_another_value_an_unknown_name_a_mark_without_end_and_an_unused_figure_are_named(self):
+        known = {
+            "rate": {"value": 91_700, "unit": "requests/s"},
+            "cpu": {"value": 9.4, "unit": "us"},
+        }
+        page = (
+            "It does\n<!--= rate -->103,100<!--=-->/s.\n<!--= p99 -->3<!--=-->\n<!--= rate -->9\n"
+        )
+        found = [problem.partition(": ")[0] for problem in figures.problems({"a.md": page}, known)]
+        self.assertEqual(["a.md:2", "a.md:3", "a.md:4", "docs/figures.json"], found)

@@ -123,6 +123,27 @@ TEST_CASE_METHOD(Limited, "references beyond the limit are refused; orders witho
   CHECK(apply(order("1", "SYM", 1)) == opened(2));
 }
 
+TEST_CASE_METHOD(TwoTraders, "of each account the newest 1,024 references are remembered") {
+  const auto order = [&](const char* account, const std::string& reference) {
+    return apply(PlaceOrder{AccountId(account), SymbolName("SYM"), Side::buy, Shares::whole(1),
+                            Price::whole(1), OrderReference(reference)});
+  };
+  const auto query_by = [&](const char* reference) {
+    return apply(QueryOrder{AccountId("1"), 0, OrderReference(reference)});
+  };
+  account("3", 10);
+  REQUIRE(order("3", "first") == opened(1));
+  REQUIRE(order("1", "first") == opened(2));
+  for (int i = 0; i < 1'023; ++i) REQUIRE(order("1", std::to_string(i)) == opened(3 + i));
+  CHECK(order("1", "first") == Outcome(OpenedBefore{2}));
+  REQUIRE(order("1", "1023") == opened(1'026));
+  CHECK(query_by("first") == rejected(Reason::unknown_order));
+  CHECK(order("3", "first") == Outcome(OpenedBefore{1}));
+  CHECK(order("1", "first") == opened(1'027));  // a new order; "0" is forgotten to make room
+  CHECK(query_by("0") == rejected(Reason::unknown_order));
+  CHECK(query_by("1") == status(4, 1, {}));
+}
+
 TEST_CASE_METHOD(Limited, "an account that has all references that are kept of it may go on") {
   PlaceOrder named = order("1", "SYM", 1, 1);
   const auto again = [&](int number) {

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "engine/look_ahead.hpp"
-#include "model/market_state.hpp"
 #include "model/naive_exchange.hpp"
+#include "model/random_commands.hpp"
 #include "model/tables.hpp"
 #include "support.hpp"
 
@@ -287,29 +287,5 @@ TEST_CASE("commands located and prefetched ahead of being applied have the same 
       plain.release_closed(plain.take_changes(plain_rows));
       REQUIRE(lines(rows) == lines(plain_rows));
     }
-  }
-}
-
-TEST_CASE("locating and prefetching change nothing") {
-  RandomCommands commands(test_seed(), false);
-  Exchange engine;
-  for (int i = 0; i < 2'000; ++i) {
-    const Command command = commands.next(engine.totals().orders);
-    INFO(print(command));
-    const Totals totals = engine.totals();
-    const auto state = state_of(engine);
-    const std::size_t rows = engine.changed_rows(), orders = engine.orders_in_memory();
-    const ExchangeState& looked_at = engine.state();
-    LookAhead::prefetch_lookups(looked_at, command);
-    Located located;
-    LookAhead::locate(looked_at, command, located);
-    LookAhead::prefetch_neighbours(looked_at, located);
-    LookAhead::prefetch_maker(looked_at, located);
-    LookAhead::prefetch_neighbours(looked_at, {});
-    REQUIRE(engine.totals() == totals);
-    REQUIRE(state_of(engine) == state);
-    REQUIRE(engine.changed_rows() == rows);
-    REQUIRE(engine.orders_in_memory() == orders);
-    engine.apply(command, commands.next_time());
   }
 }

@@ -9,8 +9,7 @@
 
 #include "catch.hpp"
 #include "engine/exchange.hpp"
-#include "model/market_state.hpp"
-#include "model/print.hpp"
+#include "model/random_commands.hpp"
 #include "model/tables.hpp"
 
 namespace Catch {

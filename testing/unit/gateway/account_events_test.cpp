@@ -3,9 +3,8 @@
 #include <set>
 #include <thread>
 
-#include "auth/scrypt.hpp"
 #include "support/tcp_client.hpp"
-#include "unit/web/follow.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -14,10 +13,8 @@ namespace {
 
 struct FollowAccount : Follow {
   // Starts the server with accounts 1 and 2, whose keys are secret-of-1 and secret-of-2.
-  void start_with_keys() {
-    options.auth.required = options.protocol.keys = true;
-    keys.set_key(operator_id, hash_key("key-of-operator", 4));
-    start();
+  void start_with_accounts() {
+    start_with_keys();
     REQUIRE(post("<create key='key-of-operator'><account id='1' balance='10' key='secret-of-1'/>"
                  "<account id='2' balance='10' key='secret-of-2'/></create>")
                 .body.find("error") == std::string::npos);
@@ -383,7 +380,7 @@ TEST_CASE_METHOD(FollowAccount,
 }
 
 TEST_CASE_METHOD(FollowAccount, "with keys, an account is seen by its own key alone") {
-  start_with_keys();
+  start_with_accounts();
   await_view();
   Socket socket = follow();
   const std::string unknown = error_of(socket, subscribe_account("7", {}, "secret-of-1"));
@@ -430,7 +427,7 @@ TEST_CASE_METHOD(FollowAccount, "a follower knows the rules of its account, and 
 }
 
 TEST_CASE_METHOD(FollowAccount, "a subscription ends when its account gets another key, or none") {
-  start_with_keys();
+  start_with_accounts();
   const Json ended =
       R"({"type": "error", "account": "1", "code": "key_changed",
           "error": "the key of the account was changed or revoked; subscribe with its key"})"_json;

@@ -1,5 +1,5 @@
 // The findings of check-history --events in a stream of account events.
-#include "history/event_check.hpp"
+#include "history/check.hpp"
 
 #include <sstream>
 

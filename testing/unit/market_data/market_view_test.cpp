@@ -1,11 +1,14 @@
 // The market view agrees with the engine after every apply, and its changes contain everything that
-// changed.
+// changed; the feed brings it the rows.
 #include "market_data/market_view.hpp"
 
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "catch.hpp"
 #include "engine/exchange.hpp"
+#include "market_data/market_feed.hpp"
 #include "model/random_commands.hpp"
 #include "model/tables.hpp"
 
@@ -21,62 +24,6 @@ std::vector<Exchange::Depth> depth(const std::map<std::int64_t, MarketView::Leve
   for (const auto& [rank, level] : levels)
     result.push_back({MarketView::price_of(side, rank), level.shares_units, level.orders});
   return result;
-}
-
-// Alice has cash, and 10 shares of SPY; the newest rows are in the view.
-struct SmallMarket {
-  const AccountId alice{"1"};
-  const SymbolName spy{"SPY"};
-  Exchange engine;
-  MarketView view;
-  ModelTables tables;
-  std::uint64_t batch = 0;
-  Timestamp now{};
-  Rows rows;  // of the last update
-
-  explicit SmallMarket(std::size_t in_all = trades_in_all) : view(trades_kept, in_all, 0) {
-    apply(CreateAccount{alice, Cash::whole(1'000)});
-    apply(PlaceShares{spy, alice, Shares::whole(10)});
-    update();
-  }
-  void apply(const Command& command) { REQUIRE(changed_state(engine.apply(command, now))); }
-  void buy(int shares, int limit) {
-    apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(shares), Price::whole(limit)});
-  }
-  void sell(int shares, int limit) {
-    apply(PlaceOrder{alice, spy, Side::sell, Shares::whole(shares), Price::whole(limit)});
-  }
-  void replace(OrderId order, Side side, int shares, int limit) {
-    apply(ReplaceOrder{alice, side, order, Shares::whole(shares), Price::whole(limit)});
-  }
-  const std::vector<MarketView::Change>& update() {
-    rows = {};
-    engine.release_closed(engine.take_changes(rows));
-    tables.write(rows);
-    return view.apply(rows, ++batch);
-  }
-
-  const MarketView::Symbol& symbol() const { return *view.find_symbol(spy); }
-  const MarketView::Account& account() const { return *view.find_account(alice); }
-  // Returns "id: open at limit" of the open orders, in the order in which the view lists them.
-  std::vector<std::string> orders() const {
-    std::vector<std::string> all;
-    view.visit_open_orders(account(), SIZE_MAX, [&](const OrderRow& row) {
-      all.push_back(std::to_string(row.id) + ": " + to_string(row.open) + " at " +
-                    to_string(row.limit));
-    });
-    return all;
-  }
-};
-
-// "price: shares of orders", best first.
-std::vector<std::string> texts(const std::map<std::int64_t, MarketView::Level>& levels, Side side) {
-  std::vector<std::string> all;
-  for (const auto& [rank, level] : levels)
-    all.push_back(to_string(MarketView::price_of(side, rank)) + ": " +
-                  to_string(Shares::from_units(std::int64_t(level.shares_units))) + " of " +
-                  std::to_string(level.orders));
-  return all;
 }
 
 // The state of one symbol that a subscriber builds from the changes alone.
@@ -161,6 +108,12 @@ void check_symbols(const MarketView& view, const Exchange& engine, const Rows& t
   }
 }
 
+Rows rows_of(std::size_t count) {
+  Rows rows;
+  rows.positions.resize(count);
+  return rows;
+}
+
 }  // namespace
 
 TEST_CASE("after every apply the view agrees with the engine, and its subscribers with the view") {
@@ -234,104 +187,6 @@ TEST_CASE("after every apply the view agrees with the engine, and its subscriber
   }
 }
 
-TEST_CASE("what is loaded at start counts neither as trades nor as a change") {
-  SmallMarket market;
-  market.sell(5, 3);
-  market.now = Timestamp{7};
-  market.buy(2, 4);
-  market.update();
-  MarketView view(trades_kept, trades_in_all, 0);
-  view.load(market.tables.image(), 8, market.rows.executions);
-  CHECK(view.batch() == 8);
-  const MarketView::Symbol& symbol = *view.find_symbol(market.spy);
-  CHECK((symbol.sequence == 0 && symbol.trades_seen == 0 && symbol.traded_units == 0));
-  REQUIRE(symbol.trades.size() == 1);
-  CHECK((symbol.trades[0].price == Price::whole(3) && symbol.trades[0].taker == Side::buy &&
-         symbol.trades[0].time == Timestamp{7}));
-  CHECK(view.apply({}, 9).empty());
-  CHECK(view.batch() == 9);
-}
-
-TEST_CASE("an order that is replaced moves to its new price, and both levels are changes") {
-  SmallMarket market;
-  market.buy(3, 5);  // 1
-  market.buy(2, 5);  // 2
-  market.update();
-  market.replace(1, Side::buy, 4, 6);
-  const auto& changes = market.update();
-  REQUIRE(changes.size() == 1);
-  CHECK(texts(changes[0].levels[int(Side::buy)], Side::buy) ==
-        std::vector<std::string>{"6: 4 of 1", "5: 2 of 1"});
-  CHECK(texts(market.symbol().levels[int(Side::buy)], Side::buy) ==
-        std::vector<std::string>{"6: 4 of 1", "5: 2 of 1"});
-  market.replace(2, Side::buy, 1, 6);
-  const auto& more = market.update();
-  REQUIRE(more.size() == 1);
-  CHECK(texts(more[0].levels[int(Side::buy)], Side::buy) ==
-        std::vector<std::string>{"6: 5 of 2", "5: 0 of 0"});
-  CHECK(market.account().reserved == Cash::whole(5 * 6));
-  CHECK((market.account().open_orders == 2 && market.symbol().open_orders == 2));
-}
-
-TEST_CASE("a sell that is replaced reserves the shares of its new amount") {
-  SmallMarket market;
-  market.sell(4, 5);
-  market.update();
-  market.replace(1, Side::sell, 7, 5);
-  market.update();
-  const MarketView::Position& position = market.account().positions.at(0);
-  CHECK(
-      (position.shares == Shares::whole(3) && position.reserved_units == Shares::whole(7).units()));
-  CHECK(texts(market.symbol().levels[int(Side::sell)], Side::sell) ==
-        std::vector<std::string>{"5: 7 of 1"});
-}
-
-TEST_CASE("open orders are listed by place: an order that keeps it stays where it is") {
-  SmallMarket market;
-  for (int i = 0; i < 3; ++i) market.buy(3, 5);
-  market.update();
-  market.replace(1, Side::buy, 2, 5);
-  market.update();
-  CHECK(market.orders() == std::vector<std::string>{"1: 2 at 5", "2: 3 at 5", "3: 3 at 5"});
-  market.replace(1, Side::buy, 4, 5);
-  market.update();
-  CHECK(market.orders() == std::vector<std::string>{"2: 3 at 5", "3: 3 at 5", "1: 4 at 5"});
-}
-
-TEST_CASE("orders that were opened and replaced between two updates are listed by place") {
-  SmallMarket market;
-  market.buy(3, 5);  // 1
-  market.update();
-  market.replace(1, Side::buy, 2, 5);  // 2: keeps its place, and is the first row that changes
-  market.buy(3, 5);                    // 3
-  market.buy(3, 5);                    // 4
-  market.replace(3, Side::buy, 3, 7);  // 5
-  market.replace(1, Side::buy, 1, 6);  // 6
-  market.buy(1, 4);                    // 7
-  market.update();
-  CHECK(market.orders() ==
-        std::vector<std::string>{"4: 3 at 5", "3: 3 at 7", "1: 1 at 6", "7: 1 at 4"});
-  MarketView restarted(trades_kept, trades_in_all, 0);
-  restarted.load(market.tables.image(), market.batch, {});
-  std::vector<OrderId> ids;
-  restarted.visit_open_orders(*restarted.find_account(market.alice), SIZE_MAX,
-                              [&](const OrderRow& row) { ids.push_back(row.id); });
-  CHECK(ids == std::vector<OrderId>{4, 3, 1, 7});
-}
-
-TEST_CASE("an older order that was replaced is the taker of a trade") {
-  SmallMarket market;
-  market.buy(3, 5);   // 1
-  market.sell(2, 6);  // 2
-  market.replace(1, Side::buy, 3, 6);
-  const auto& changes = market.update();
-  REQUIRE(changes.size() == 1);
-  REQUIRE(changes[0].trades.size() == 1);
-  const MarketView::Trade& trade = changes[0].trades[0];
-  CHECK((trade.taker == Side::buy && trade.price == Price::whole(6) && trade.buy_order == 1 &&
-         trade.sell_order == 2));
-}
-
 TEST_CASE("executions that come again are not new trades") {
   MarketView view(trades_kept, trades_in_all, 0);
   Rows rows;
@@ -349,17 +204,26 @@ TEST_CASE("executions that come again are not new trades") {
 }
 
 TEST_CASE("of all symbols together, the newest trades are kept") {
-  SmallMarket market(3);
+  const AccountId alice("1");
+  Exchange engine;
+  MarketView view(trades_kept, 3, 0);
+  std::uint64_t batch = 0;
+  const auto apply = [&](const Command& command) {
+    REQUIRE(changed_state(engine.apply(command, {})));
+  };
+  apply(CreateAccount{alice, Cash::whole(1'000)});
   const auto trade = [&](const char* symbol) {
     const SymbolName name(symbol);
-    market.apply(PlaceShares{name, market.alice, Shares::whole(1)});
+    apply(PlaceShares{name, alice, Shares::whole(1)});
     for (const Side side : {Side::sell, Side::buy})
-      market.apply(PlaceOrder{market.alice, name, side, Shares::whole(1), Price::whole(1)});
+      apply(PlaceOrder{alice, name, side, Shares::whole(1), Price::whole(1)});
   };
   const auto kept = [&](const char* symbol) {
-    market.update();
+    Rows rows;
+    engine.release_closed(engine.take_changes(rows));
+    view.apply(rows, ++batch);
     std::vector<ExecutionId> ids;
-    for (const MarketView::Trade& one : market.view.find_symbol(SymbolName(symbol))->trades)
+    for (const MarketView::Trade& one : view.find_symbol(SymbolName(symbol))->trades)
       ids.push_back(one.id);
     return ids;
   };
@@ -372,4 +236,40 @@ TEST_CASE("of all symbols together, the newest trades are kept") {
   for (int i = 0; i < 3; ++i) trade("B");
   CHECK(kept("A").empty());
   CHECK(kept("B") == Ids{5, 6, 7});
+}
+
+TEST_CASE(
+    "rows arrive in order, and the reader is woken for them, also for those that came before it") {
+  MarketFeed feed(100);
+  feed.push(rows_of(1), 1);
+  int woken = 0;
+  feed.follow([&] { ++woken; });
+  CHECK(woken == 1);
+  feed.push(rows_of(2), 2);
+  CHECK(woken == 2);
+  const auto taken = feed.take();
+  REQUIRE(taken.size() == 2);
+  CHECK((taken[0].batch == 1 && taken[0].rows.size() == 1 && taken[1].batch == 2 &&
+         taken[1].rows.size() == 2));
+  CHECK(feed.take().empty());
+}
+
+TEST_CASE("a full feed holds the projector until it is read or ended") {
+  MarketFeed feed(10);
+  feed.push(rows_of(10), 1);
+  std::atomic<int> pushed{0};
+  std::thread projector([&] {
+    feed.push(rows_of(10), 2);
+    ++pushed;
+    feed.push(rows_of(1), 3);
+    ++pushed;
+  });
+  CHECK(pushed == 0);
+  CHECK(feed.take().size() == 1);
+  while (pushed < 1) std::this_thread::yield();
+  CHECK(pushed == 1);
+  feed.end();
+  projector.join();
+  CHECK(pushed == 2);
+  CHECK(feed.take().size() == 1);  // rows after the end were dropped
 }

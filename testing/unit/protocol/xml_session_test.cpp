@@ -1,8 +1,12 @@
+// Sessions: limits, batches and memory of framing, requests and replies; testing/wire has their
+// rules, and fuzz/framing.cpp compares framing with an oracle.
 #include "protocol/xml_session.hpp"
 
 #include <ctime>
 
-#include "unit/protocol/support.hpp"
+#include "catch.hpp"
+#include "protocol/reply.hpp"
+#include "support/local.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -18,6 +22,25 @@ std::string opened(int id) {
   return results(R"(<opened sym="S" amount="1" limit="2" id=")" + std::to_string(id) + R"("/>)");
 }
 const std::string what = framed("<what/>"), what_reply = error_reply("unknown element 'what'");
+
+// Returns all replies of a fresh exchange to one client that sends `bytes` in pieces of these
+// sizes, repeatedly, and then stops. " [closed]" follows if the session ended before the client
+// did.
+std::string serve_requests(std::string_view bytes,
+                           const std::vector<std::size_t>& slices = {std::size_t(-1)},
+                           const ProtocolLimits& limits = {}) {
+  LocalService service;
+  LocalClient client(service, limits);
+  for (std::size_t at = 0, i = 0; at < bytes.size(); ++i) {
+    const std::string_view piece = bytes.substr(at, slices[i % slices.size()]);
+    client.send(piece);
+    at += piece.size();
+  }
+  const bool closed = client.closed();
+  if (!closed) client.end();
+  REQUIRE(client.closed());
+  return client.replies() + (closed ? " [closed]" : "");
+}
 
 }  // namespace
 
@@ -61,17 +84,6 @@ TEST_CASE("a request has so many elements at most, else nothing of it is done") 
   }
 }
 
-TEST_CASE("more pipelined requests than one request batch holds are answered all the same") {
-  const ProtocolLimits limits{.elements_max = 5};
-  std::string requests = create, replies = created;
-  for (int i = 1; i <= 50; ++i) {
-    requests += buy + what;
-    replies += opened(i) + what_reply;
-  }
-  CHECK(serve_requests(requests, {100'000}, limits) == replies);
-  CHECK(serve_requests(requests, {7}, limits) == replies);
-}
-
 TEST_CASE("one request batch holds so many elements, however much was received") {
   const ProtocolLimits limits{.elements_max = 4};
   XmlSession session(limits);
@@ -80,6 +92,68 @@ TEST_CASE("one request batch holds so many elements, however much was received")
   session.reply(std::vector<Outcome>{Created{}, Created{}, Opened{1}});
   REQUIRE(session.take_requests());
   CHECK(session.commands().size() == 1);
+}
+
+TEST_CASE("a document without a length line has the limit of others") {
+  const std::string again = "<create/>";
+  const auto of_bytes = [](std::size_t bytes) {
+    return "<create>" + std::string(bytes - 17, ' ') + "</create>";
+  };
+  const std::string refused =
+      error_reply("bad framing: request longer than the limit") + " [closed]";
+  const ProtocolLimits small{.frame_bytes_max = 99,
+                             .read_buffer_bytes_min = 32,
+                             .read_buffer_bytes_max = 64,
+                             .lenient_framing = true};
+  for (const std::size_t slice : {1, 7, 1'000}) {
+    CHECK(serve_requests(of_bytes(99) + again, {slice}, small) == results("") + results(""));
+    CHECK(serve_requests(of_bytes(100) + again, {slice}, small) == refused);
+    CHECK(serve_requests("<" + std::string(1'000, '<'), {slice}, small) == refused);
+  }
+  const ProtocolLimits lenient{.lenient_framing = true};
+  const std::size_t most = 1u << 20;
+  CHECK(serve_requests(of_bytes(most) + again, {65'536}, lenient) == results("") + results(""));
+  CHECK(serve_requests(of_bytes(most + 1), {65'536}, lenient) == refused);
+}
+
+TEST_CASE(
+    "a session's memory grows with the bytes that came, not with the length that was claimed") {
+  const ProtocolLimits limits;
+  XmlSession session(limits);
+  const auto feed = [&](std::string_view bytes) {
+    REQUIRE(session.read_space().size() >= bytes.size());
+    REQUIRE(!receive(session, bytes));
+  };
+  feed("1048576\n");
+  CHECK(session.read_space().size() <= limits.read_buffer_bytes_min);
+  feed("<create>");
+  CHECK(session.read_space().size() <= limits.read_buffer_bytes_min);
+  std::size_t sent = 16;
+  while (sent < 1'000'000) {
+    const std::size_t piece = std::min<std::size_t>(session.read_space().size(), 1'000'000 - sent);
+    REQUIRE(piece > 0);
+    REQUIRE(piece <= 4 * std::max(sent, limits.read_buffer_bytes_min));
+    feed(std::string(piece, ' '));
+    sent += piece;
+  }
+}
+
+TEST_CASE("after a large request a connection goes back to its size at rest") {
+  LocalService service;
+  const ProtocolLimits limits;
+  LocalClient client(service, limits);
+  client.send(framed("<create>" + std::string(1'000'000, ' ') + "</create>"));
+  CHECK(client.replies() == results(""));
+  CHECK(client.session().read_space().size() == limits.read_buffer_bytes_min);
+  client.send(create);
+  CHECK(client.replies() == created);
+}
+
+TEST_CASE("a request of exactly the limit is read, also with others around it") {
+  const std::string large = "<create>" + std::string((1u << 20) - 17, ' ') + "</create>";
+  REQUIRE(large.size() == 1u << 20);
+  CHECK(serve_requests(create + framed(large) + buy, {65'536, 1, 4'000}) ==
+        created + results("") + opened(1));
 }
 
 TEST_CASE("a pipeline longer than any buffer is answered to its last request") {
@@ -242,4 +316,14 @@ TEST_CASE("many orders end with one connection") {
   client.end();
   CHECK(service.exchange().depth(SymbolName("S"), Side::buy).empty());
   CHECK(service.exchange().balance(AccountId("1")) == Cash::whole(10'000));
+}
+
+TEST_CASE("a status that lists not all executions says where the next begin") {
+  Status part{
+      7, Shares::whole(5), {}, {}, {{Shares::whole(200), Price::whole(127), {123'999'999}}}};
+  part.next = 100'001;
+  std::string out;
+  append_outcome(out, {command_kind<QueryOrder>, {"7"}}, part);
+  CHECK(out == R"(<status id="7" next="100001"><open shares="5"/>)"
+               R"(<executed shares="200" price="127" time="123"/></status>)");
 }

@@ -79,7 +79,6 @@ class Scripts(unittest.TestCase):
         self.assertIn("test.sh", names)
         for words in [(name, "--help") for name in names] + [
             ("grade.sh", "--server", "x {port}", "--list"),
-            ("studies/scaling/run", "--quick", "--list"),
             ("course/experiments/run", "--list"),
         ]:
             done = self.run_it(ROOT / words[0], *words[1:], cwd=self.folder, env=environment)

@@ -1,5 +1,5 @@
 #pragma once
-// The server in this process with its HTTP port, and clients for it.
+// The server in this process with its HTTP port, clients for it and for /ws, and a market for them.
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
@@ -9,6 +9,7 @@
 #include <boost/beast/websocket.hpp>
 #include <nlohmann/json.hpp>
 
+#include "auth/scrypt.hpp"
 #include "catch.hpp"
 #include "support/in_process_server.hpp"
 
@@ -20,6 +21,24 @@ namespace http = beast::http;
 namespace websocket = beast::websocket;
 using Json = nlohmann::json;
 using namespace nlohmann::literals;  // R"({})"_json
+
+// The header fields with which tests log in, and the refusal of a login.
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+inline const Fields as_operator{{"Authorization", "Bearer key-of-operator"}};
+inline const Fields as_1{{"Authorization", "Basic MTpzZWNyZXQtb2YtMQ=="}},  // 1:secret-of-1
+    as_2{{"Authorization", "Basic MjpzZWNyZXQtb2YtMg=="}};                  // 2:secret-of-2
+inline const std::string unknown_account =
+    R"(404 {"error":"unknown account","code":"unknown_account"})";
+
+// Two accounts, SPY, an execution of 40 at 145.67 and a bid of 60 left.
+inline const char* const small_market =
+    "<create><account id=\"1\" balance=\"100000\"/><account id=\"2\" balance=\"0\"/>"
+    "<symbol sym=\"SPY\"><account id=\"2\">500</account></symbol></create>";
+inline const char* const first_bid =
+    "<transactions id=\"1\"><order sym=\"SPY\" amount=\"100\" limit=\"145.67\"/></transactions>";
+inline const char* const first_ask =
+    "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-40\" limit=\"140\"/></transactions>";
 
 struct Exchanged {
   unsigned status = 0;
@@ -38,6 +57,12 @@ class HttpFixture : public InProcessServer {
  public:
   HttpFixture() { options.core.projection_interval_ms = 0; }
 
+  // Starts the server with keys; key-of-operator is the operator's.
+  void start_with_keys() {
+    options.auth.required = options.protocol.keys = true;
+    keys.set_key(operator_id, hash_key("key-of-operator", 4));
+    start();
+  }
   asio::ip::tcp::socket connect(const char* from = "127.0.0.1") {
     asio::ip::tcp::socket socket(context, {asio::ip::make_address(from), 0});
     socket.connect({asio::ip::make_address("127.0.0.1"), http_port()});
@@ -50,7 +75,7 @@ class HttpFixture : public InProcessServer {
   }
   // Sends a request; read() waits for the response.
   asio::ip::tcp::socket send(http::verb verb, const std::string& target, const std::string& body,
-                             const std::vector<std::pair<std::string, std::string>>& fields = {}) {
+                             const Fields& fields = {}) {
     http::request<http::string_body> request{verb, target, 11};
     request.set(http::field::host, "exchange");
     for (const auto& [name, value] : fields) request.set(name, value);
@@ -61,9 +86,16 @@ class HttpFixture : public InProcessServer {
     return socket;
   }
   Exchanged request(http::verb verb, const std::string& target, const std::string& body = "",
-                    const std::vector<std::pair<std::string, std::string>>& fields = {}) {
+                    const Fields& fields = {}) {
     asio::ip::tcp::socket socket = send(verb, target, body, fields);
     return read(socket, verb == http::verb::head);
+  }
+  // Returns the status, then the JSON without its line end.
+  std::string answer(http::verb verb, const std::string& target, const std::string& body = "",
+                     const Fields& fields = {}) {
+    const Exchanged got = request(verb, target, body, fields);
+    CHECK((got.content_type == "application/json" && got.body.ends_with("\n")));
+    return std::to_string(got.status) + " " + got.body.substr(0, got.body.size() - 1);
   }
   Exchanged get(const std::string& target) { return request(http::verb::get, target); }
   Exchanged post(const std::string& xml) { return request(http::verb::post, "/api/xml", xml); }
@@ -81,6 +113,14 @@ class HttpFixture : public InProcessServer {
     return {response.result_int(), response.body(),
             std::string(response[http::field::content_type]), response.base()};
   }
+  // Sends a request to a server whose store does not answer; returns once the core waits for it.
+  asio::ip::tcp::socket send_to_held_store(const std::string& target, const std::string& body,
+                                           const Fields& fields = {}) {
+    store.hold_appends.begin();
+    asio::ip::tcp::socket socket = send(http::verb::post, target, body, fields);
+    while (server->core().health()->batch_age_ns(monotonic_ns()) == 0) std::this_thread::yield();
+    return socket;
+  }
   // Waits until the view has everything that was committed.
   void await_view() {
     while (metrics.projected_batch != metrics.batch) std::this_thread::yield();
@@ -90,16 +130,7 @@ class HttpFixture : public InProcessServer {
   asio::io_context context;
 };
 
-// Two accounts, SPY, an execution of 40 at 145.67 and a bid of 60 left.
-inline const char* const small_market =
-    "<create><account id=\"1\" balance=\"100000\"/><account id=\"2\" balance=\"0\"/>"
-    "<symbol sym=\"SPY\"><account id=\"2\">500</account></symbol></create>";
-inline const char* const first_bid =
-    "<transactions id=\"1\"><order sym=\"SPY\" amount=\"100\" limit=\"145.67\"/></transactions>";
-inline const char* const first_ask =
-    "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-40\" limit=\"140\"/></transactions>";
-
-// Starts the server with this market in its tables.
+// Starts the server with small_market in its tables.
 struct Market : HttpFixture {
   Market() {
     start();
@@ -120,6 +151,74 @@ struct Market : HttpFixture {
       body.replace(digits, body.find_first_not_of("0123456789", digits) - digits, "1");
     }
     return Json::parse(body);
+  }
+};
+
+using Socket = websocket::stream<asio::ip::tcp::socket>;
+
+struct Follow : HttpFixture {
+  // Connects and subscribes to `symbol`, if it is given.
+  Socket follow(const std::string& symbol = "") {
+    Socket socket(connect());
+    socket.handshake("exchange", "/ws");
+    if (!symbol.empty()) send(socket, subscribe(symbol));
+    return socket;
+  }
+  // Returns the status that refuses one more subscriber.
+  unsigned refusal() {
+    websocket::response_type response;
+    boost::system::error_code error;
+    Socket(connect()).handshake(response, "exchange", "/ws", error);
+    CHECK(error == websocket::error::upgrade_declined);
+    return response.result_int();
+  }
+  static void send(Socket& socket, const std::string& text) {
+    socket.text(true);
+    socket.write(asio::buffer(text));
+  }
+  static Json receive(Socket& socket) {
+    beast::flat_buffer buffer;
+    socket.read(buffer);
+    return Json::parse(beast::buffers_to_string(buffer.data()));
+  }
+  static std::string subscribe(const std::string& symbol) {
+    return Json{{"subscribe", symbol}}.dump();
+  }
+  // Sends a request to be answered on the same connection.
+  static std::string message(const Json& id, const std::string& verb, const std::string& members) {
+    return "{\"id\":" + id.dump() + ",\"" + verb + "\":" + members + "}";
+  }
+  // Returns the status and the members of the next response, without the times of executions.
+  static std::string response(Socket& socket, const Json& id) {
+    beast::flat_buffer buffer;
+    socket.read(buffer);
+    auto json = nlohmann::ordered_json::parse(beast::buffers_to_string(buffer.data()));
+    INFO(json.dump());
+    CHECK((json["type"] == "response" && json["id"] == id));
+    const unsigned status = json["status"];
+    for (const char* member : {"type", "id", "status"}) json.erase(member);
+    if (json.contains("executions"))
+      for (auto& execution : json["executions"]) CHECK(execution.erase("time_us") == 1);
+    return std::to_string(status) + " " + json.dump();
+  }
+  static std::string ask(Socket& socket, const std::string& verb, const std::string& members) {
+    send(socket, message(7, verb, members));
+    return response(socket, 7);
+  }
+  // Reads until the connection ends.
+  static websocket::close_code closed(Socket& socket) {
+    boost::system::error_code error;
+    while (!error) {
+      beast::flat_buffer buffer;
+      socket.read(buffer, error);
+    }
+    return error == websocket::error::closed ? websocket::close_code(socket.reason().code)
+                                             : websocket::close_code::none;
+  }
+  void trade() {
+    post(small_market);
+    post(first_bid);
+    await_view();
   }
 };
 

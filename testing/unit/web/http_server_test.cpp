@@ -509,12 +509,11 @@ TEST_CASE_METHOD(Market, "a server that cannot know whether it was replaced show
     return get("/metrics").body.find("\nexchange_active 1\n") != std::string::npos;
   };
   store.lease_end = 0;  // each read asks the store, which confirms
-  for (const char* target : {"/api/symbols", "/api/accounts/1", "/api/orders/1"})
+  for (const char* target :
+       {"/api/symbols", "/api/accounts/1", "/api/accounts/1/fills", "/api/orders/1"})
     CHECK(get(target).status == 200);
   CHECK(active());
-  store.hold_appends.begin();  // so the core waits too
-  asio::ip::tcp::socket bid = send(http::verb::post, "/api/xml", first_bid);
-  while (server->core().health()->batch_age_ns(monotonic_ns()) == 0) std::this_thread::yield();
+  asio::ip::tcp::socket bid = send_to_held_store("/api/xml", first_bid);
   // both for existing data, and for data that another server may have created
   for (const char* target :
        {"/api/symbols", "/api/books/SPY", "/api/trades?sym=SPY", "/api/accounts/1", "/api/orders/1",
@@ -524,6 +523,8 @@ TEST_CASE_METHOD(Market, "a server that cannot know whether it was replaced show
         "/api/leaderboard?round=9", "/api/leaderboard.csv?round=9", "/api/days/monday",
         "/api/moments?day=monday&sym=SPY"})
     refused(target);
+  for (const char* account : {"1", "99"})
+    refused("/api/accounts/" + std::string(account) + "/fills");
   CHECK_FALSE(active());
   options.http.stale_ms = 0;
   CHECK(get("/readyz").status == 503);

@@ -1,5 +1,4 @@
 // Accounts, symbols and orders in JSON (docs/http-api.md), through real sockets.
-#include "auth/scrypt.hpp"
 #include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
@@ -8,22 +7,13 @@ using namespace exchange::testing;
 namespace {
 
 struct JsonOrders : HttpFixture {
-  using Fields = std::vector<std::pair<std::string, std::string>>;
-  // Returns the status, then the body.
-  std::string ask(http::verb verb, const std::string& target, const std::string& body = "",
-                  const Fields& fields = {}) {
-    const Exchanged got = request(verb, target, body, fields);
-    CHECK(got.content_type == "application/json");
-    CHECK(got.body.ends_with("\n"));
-    return std::to_string(got.status) + " " + got.body.substr(0, got.body.size() - 1);
-  }
   std::string order(const std::string& members, const Fields& fields = {}) {
-    return ask(http::verb::post, "/api/orders", "{" + members + "}", fields);
+    return answer(http::verb::post, "/api/orders", "{" + members + "}", fields);
   }
   void create_market() {
     start();
     const auto create = [&](const std::string& what, const std::string& body) {
-      return ask(http::verb::post, "/api/" + what, body);
+      return answer(http::verb::post, "/api/" + what, body);
     };
     CHECK(create("accounts", R"({"account": "1", "balance": "1000"})") == R"(201 {"account":"1"})");
     CHECK(create("accounts", R"({"account": "2", "balance": 1000.0})") == R"(201 {"account":"2"})");
@@ -54,13 +44,13 @@ TEST_CASE_METHOD(JsonOrders,
   CHECK(get("/api/orders/ref:mine?account=2").status == 404);
   CHECK(get("/api/orders/ref:mine").status == 400);
   CHECK(get("/api/orders/1?account=one").status == 400);
-  CHECK(ask(http::verb::patch, "/api/orders/1?account=2",
-            R"({"account": "1", "side": "buy", "shares": "12", "limit": "4"})")
+  CHECK(answer(http::verb::patch, "/api/orders/1?account=2",
+               R"({"account": "1", "side": "buy", "shares": "12", "limit": "4"})")
             .ends_with(R"("code":"conflicting_attributes"})"));
-  CHECK(ask(http::verb::patch, "/api/orders/ref:mine?account=1",
-            R"({"side": "buy", "shares": "12", "limit": "4"})") == R"(200 {"order":1})");
-  CHECK(ask(http::verb::patch, "/api/orders/1",
-            R"({"account": "1", "side": "buy", "shares": "11", "limit": "4"})") ==
+  CHECK(answer(http::verb::patch, "/api/orders/ref:mine?account=1",
+               R"({"side": "buy", "shares": "12", "limit": "4"})") == R"(200 {"order":1})");
+  CHECK(answer(http::verb::patch, "/api/orders/1",
+               R"({"account": "1", "side": "buy", "shares": "11", "limit": "4"})") ==
         R"(200 {"order":1})");
   const Exchanged canceled = request(http::verb::delete_, "/api/orders/1?account=1");
   CHECK(canceled.status == 200);
@@ -69,7 +59,7 @@ TEST_CASE_METHOD(JsonOrders,
   CHECK(status ==
         R"({"order": 1, "open": "0", "canceled": "7",
     "executions": [{"shares": "4", "price": "5"}]})"_json);
-  CHECK(ask(http::verb::delete_, "/api/orders/ref:mine?account=1") ==
+  CHECK(answer(http::verb::delete_, "/api/orders/ref:mine?account=1") ==
         R"(409 {"error":"order has nothing open","code":"nothing_open"})");
 }
 
@@ -102,17 +92,17 @@ TEST_CASE_METHOD(JsonOrders, "of a batch in JSON, each order succeeds or fails a
   };
   CHECK(count("/api/orders?account=1&sym=QQQ") == 1);
   CHECK(count("/api/orders?account=1") == 1);
-  CHECK(ask(http::verb::delete_, "/api/orders?account=1") ==
+  CHECK(answer(http::verb::delete_, "/api/orders?account=1") ==
         R"(409 {"error":"no open orders","code":"no_open_orders"})");
 }
 
 TEST_CASE_METHOD(JsonOrders, "a request in JSON is refused with a status and a code") {
   create_market();
   const auto refused = [&](const std::string& members, const std::string& code) {
-    const std::string answer = order(members);
-    INFO(members << ": " << answer);
-    CHECK(answer.starts_with("400 "));
-    CHECK(answer.ends_with("\"code\":\"" + code + "\"}"));
+    const std::string got = order(members);
+    INFO(members << ": " << got);
+    CHECK(got.starts_with("400 "));
+    CHECK(got.ends_with("\"code\":\"" + code + "\"}"));
   };
   const std::string order_of = R"("account": "1", "symbol": "SPY", "side": "buy")";
   refused(R"("symbol": "SPY", "side": "buy", "shares": "1", "limit": "1")", "missing_attribute");
@@ -146,23 +136,23 @@ TEST_CASE_METHOD(JsonOrders, "a request in JSON is refused with a status and a c
   refused(R"("account": "1", "orders": [])", "unexpected_content");
   refused(R"("account": "1", "orders": 7)", "unexpected_content");
   for (const char* body : {"", "[]", "7", "{", "\xff"})
-    CHECK(ask(http::verb::post, "/api/orders", body) ==
+    CHECK(answer(http::verb::post, "/api/orders", body) ==
           R"(400 {"error":"the body is no JSON object","code":"malformed_json"})");
   CHECK(order(R"("account": "9", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "1")") ==
         R"(404 {"error":"unknown account","code":"unknown_account"})");
-  CHECK(ask(http::verb::delete_, "/api/orders/77?account=1").starts_with("404 "));
-  CHECK(ask(http::verb::delete_, "/api/orders/1").starts_with("400 "));
-  CHECK(ask(http::verb::delete_, "/api/orders/one?account=1").starts_with("400 "));
-  CHECK(ask(http::verb::post, "/api/accounts", R"({"account": "1", "balance": "1"})")
+  CHECK(answer(http::verb::delete_, "/api/orders/77?account=1").starts_with("404 "));
+  CHECK(answer(http::verb::delete_, "/api/orders/1").starts_with("400 "));
+  CHECK(answer(http::verb::delete_, "/api/orders/one?account=1").starts_with("400 "));
+  CHECK(answer(http::verb::post, "/api/accounts", R"({"account": "1", "balance": "1"})")
             .starts_with("409 "));
-  CHECK(ask(http::verb::post, "/api/accounts", R"({"account": "5"})").starts_with("400 "));
-  CHECK(ask(http::verb::post, "/api/accounts", R"({"account": "5", "balance": "1", "x": 1})")
+  CHECK(answer(http::verb::post, "/api/accounts", R"({"account": "5"})").starts_with("400 "));
+  CHECK(answer(http::verb::post, "/api/accounts", R"({"account": "5", "balance": "1", "x": 1})")
             .starts_with("400 "));
-  CHECK(ask(http::verb::post, "/api/symbols", R"({"symbol": "A", "holdings": {"9": "1"}})")
+  CHECK(answer(http::verb::post, "/api/symbols", R"({"symbol": "A", "holdings": {"9": "1"}})")
             .starts_with("404 "));
   for (const char* const body : {R"({"symbol": 5})", R"({"symbol": "A", "holdings": null})",
                                  R"({"symbol": "A", "holdings": []})"})
-    CHECK(ask(http::verb::post, "/api/symbols", body).starts_with("400 "));
+    CHECK(answer(http::verb::post, "/api/symbols", body).starts_with("400 "));
   const Exchanged other = request(http::verb::put, "/api/orders");
   CHECK((other.status == 405 && other.fields[http::field::allow] == "POST, DELETE"));
   CHECK(get("/api/orders").status == 405);
@@ -177,11 +167,11 @@ TEST_CASE_METHOD(JsonOrders, "a cancel of all that is not understood cancels not
   for (const char* target : {"?account=1&symbol=SPY", "?account=1&SYM=SPY", "?account=1&order=1",
                              "?account=1&sym", "?account=1&sym=", "?account=1&sym=SPY&sym=QQQ",
                              "?account=1&account=2", "?account=1&sym=S%20Y"})
-    CHECK(ask(http::verb::delete_, std::string("/api/orders") + target).starts_with("400 "));
-  CHECK(ask(http::verb::delete_, "/api/orders?account=1", R"({"symbol": "SPY"})")
+    CHECK(answer(http::verb::delete_, std::string("/api/orders") + target).starts_with("400 "));
+  CHECK(answer(http::verb::delete_, "/api/orders?account=1", R"({"symbol": "SPY"})")
             .starts_with("400 "));
   CHECK(metrics.canceled_orders[CancelCause::client] == 0);
-  CHECK(ask(http::verb::delete_, "/api/orders?account=1&sym=SPY").starts_with("200 "));
+  CHECK(answer(http::verb::delete_, "/api/orders?account=1&sym=SPY").starts_with("200 "));
   CHECK(metrics.canceled_orders[CancelCause::client] == 1);
 }
 
@@ -195,9 +185,9 @@ TEST_CASE_METHOD(JsonOrders, "a member that stands twice makes a body malformed"
   CHECK(order(buy_10 + R"(, "ref": {"a": [{"b": 1, "b": 2}]})").ends_with(malformed));
   CHECK(order(R"("account": "1", "orders": [{"symbol": "SPY", "symbol": "QQQ"}])")
             .ends_with(malformed));
-  CHECK(
-      ask(http::verb::post, "/api/symbols", R"({"symbol": "A", "holdings": {"1": "5", "1": "7"}})")
-          .ends_with(malformed));
+  CHECK(answer(http::verb::post, "/api/symbols",
+               R"({"symbol": "A", "holdings": {"1": "5", "1": "7"}})")
+            .ends_with(malformed));
   CHECK(order(buy_10 + R"(, "side": "buy")") ==
         R"(400 {"error":"the member 'side' stands twice")" + malformed);
   CHECK(metrics.batch == batch);
@@ -206,9 +196,9 @@ TEST_CASE_METHOD(JsonOrders, "a member that stands twice makes a body malformed"
 TEST_CASE_METHOD(JsonOrders, "a number in JSON is whole as it is written, or refused") {
   create_market();
   const auto shares = [&](const std::string& number) {
-    const std::string answer = order(
+    const std::string got = order(
         R"("account": "2", "symbol": "SPY", "side": "sell", "limit": "9", "shares": )" + number);
-    return answer.starts_with("201 ") ? "opened" : Json::parse(answer.substr(4))["code"];
+    return got.starts_with("201 ") ? "opened" : Json::parse(got.substr(4))["code"];
   };
   for (const char* number : {"1", "1.0", "1.000", "10"}) CHECK(shares(number) == "opened");
   for (const char* number : {"0.99999999999999999", "9.99999999999999999", "1.5", "1e0", "1e2",
@@ -224,9 +214,9 @@ TEST_CASE_METHOD(JsonOrders, "a number in JSON is whole as it is written, or ref
 TEST_CASE_METHOD(JsonOrders, "a value of the wrong kind is refused with what is wanted") {
   create_market();
   const auto error = [&](http::verb verb, const std::string& target, const std::string& body) {
-    const std::string answer = ask(verb, target, body);
-    CHECK(answer.starts_with("400 "));
-    return Json::parse(answer.substr(4))["error"].get<std::string>();
+    const std::string got = answer(verb, target, body);
+    CHECK(got.starts_with("400 "));
+    return Json::parse(got.substr(4))["error"].get<std::string>();
   };
   const auto post = [&](const std::string& target, const std::string& body) {
     return error(http::verb::post, "/api/" + target, body);
@@ -258,8 +248,8 @@ TEST_CASE_METHOD(JsonOrders, "a value of the wrong kind is refused with what is 
 TEST_CASE_METHOD(JsonOrders, "of several holdings, a part that is refused is an error of its own") {
   create_market();
   const auto give = [&](const std::string& holdings) {
-    return ask(http::verb::post, "/api/symbols",
-               R"({"symbol": "DIA", "holdings": )" + holdings + "}");
+    return answer(http::verb::post, "/api/symbols",
+                  R"({"symbol": "DIA", "holdings": )" + holdings + "}");
   };
   CHECK(give(R"({"1": "5", "9": "1"})") ==
         R"(200 {"symbol":"DIA","holdings":[{"account":"1"},)"
@@ -275,7 +265,7 @@ TEST_CASE_METHOD(JsonOrders, "of several holdings, a part that is refused is an 
 TEST_CASE_METHOD(JsonOrders, "the rules of a symbol are changed in JSON, and shown with it") {
   create_market();
   const auto change = [&](const std::string& members) {
-    return ask(http::verb::patch, "/api/symbols/SPY", "{" + members + "}");
+    return answer(http::verb::patch, "/api/symbols/SPY", "{" + members + "}");
   };
   CHECK(change(R"("tick": "0.05", "lot": 5, "trading": "halted")") == R"(200 {"symbol":"SPY"})");
   CHECK(order(buy_10) ==
@@ -298,34 +288,32 @@ TEST_CASE_METHOD(JsonOrders, "the rules of a symbol are changed in JSON, and sho
   CHECK(change(R"("tick": -1)").starts_with("400 "));
   CHECK(change(R"("trading": "later")").starts_with("400 "));
   CHECK(change(R"("symbol": "SPY")").starts_with("400 "));
-  CHECK(ask(http::verb::patch, "/api/symbols/S-P", "{}").starts_with("400 "));
+  CHECK(answer(http::verb::patch, "/api/symbols/S-P", "{}").starts_with("400 "));
 }
 
 TEST_CASE_METHOD(JsonOrders, "with keys, JSON trades and creates with the right key alone") {
-  options.auth.required = options.protocol.keys = true;
-  keys.set_key(operator_id, hash_key("key-of-operator", 4));
-  start();
-  const Fields as_operator{{"Authorization", "Bearer key-of-operator"}};
+  start_with_keys();
   const std::string account = R"({"account": "1", "balance": "1000", "key": "secret-of-1"})";
-  CHECK(ask(http::verb::post, "/api/accounts", account).starts_with("403 "));
-  CHECK(ask(http::verb::post, "/api/accounts", account, {{"Authorization", "Bearer wrong-key"}})
+  CHECK(answer(http::verb::post, "/api/accounts", account).starts_with("403 "));
+  CHECK(answer(http::verb::post, "/api/accounts", account, {{"Authorization", "Bearer wrong-key"}})
             .starts_with("403 "));
-  CHECK(ask(http::verb::post, "/api/accounts", R"({"account": "1", "balance": "1"})", as_operator)
-            .starts_with("400 "));
-  CHECK(ask(http::verb::post, "/api/accounts", account, as_operator) == R"(201 {"account":"1"})");
-  CHECK(ask(http::verb::post, "/api/symbols", R"({"symbol": "SPY"})").starts_with("403 "));
-  CHECK(ask(http::verb::post, "/api/symbols", R"({"symbol": "SPY"})", as_operator) ==
+  CHECK(
+      answer(http::verb::post, "/api/accounts", R"({"account": "1", "balance": "1"})", as_operator)
+          .starts_with("400 "));
+  CHECK(answer(http::verb::post, "/api/accounts", account, as_operator) ==
+        R"(201 {"account":"1"})");
+  CHECK(answer(http::verb::post, "/api/symbols", R"({"symbol": "SPY"})").starts_with("403 "));
+  CHECK(answer(http::verb::post, "/api/symbols", R"({"symbol": "SPY"})", as_operator) ==
         R"(201 {"symbol":"SPY"})");
-  CHECK(ask(http::verb::patch, "/api/symbols/SPY", "{}").starts_with("403 "));
-  CHECK(ask(http::verb::patch, "/api/symbols/SPY", "{}", as_operator) == R"(200 {"symbol":"SPY"})");
+  CHECK(answer(http::verb::patch, "/api/symbols/SPY", "{}").starts_with("403 "));
+  CHECK(answer(http::verb::patch, "/api/symbols/SPY", "{}", as_operator) ==
+        R"(200 {"symbol":"SPY"})");
   const std::string members = R"("symbol": "SPY", "side": "buy", "shares": "1", "limit": "5")";
-  const Fields right{{"Authorization", "Basic MTpzZWNyZXQtb2YtMQ=="}},  // 1:secret-of-1
-      wrong{{"Authorization", "Basic MTpzZWNyZXQtb2YtMg=="}};           // 1:secret-of-2
-  CHECK(order(members, right) == R"(201 {"order":1})");
-  const std::string unknown = R"(404 {"error":"unknown account","code":"unknown_account"})";
-  CHECK(order(members, wrong) == unknown);
-  CHECK(order(R"("account": "1", )" + members) == unknown);
-  CHECK(order(R"("account": "2", )" + members, right).starts_with("400 "));
-  CHECK(ask(http::verb::delete_, "/api/orders/1?account=1") == unknown);
-  CHECK(ask(http::verb::delete_, "/api/orders/1", "", right).starts_with("200 "));
+  const Fields wrong{{"Authorization", "Basic MTpzZWNyZXQtb2YtMg=="}};  // 1:secret-of-2
+  CHECK(order(members, as_1) == R"(201 {"order":1})");
+  CHECK(order(members, wrong) == unknown_account);
+  CHECK(order(R"("account": "1", )" + members) == unknown_account);
+  CHECK(order(R"("account": "2", )" + members, as_1).starts_with("400 "));
+  CHECK(answer(http::verb::delete_, "/api/orders/1?account=1") == unknown_account);
+  CHECK(answer(http::verb::delete_, "/api/orders/1", "", as_1).starts_with("200 "));
 }

@@ -6,8 +6,6 @@ using namespace exchange::testing;
 
 namespace {
 
-using Fields = std::vector<std::pair<std::string, std::string>>;
-
 struct Board : HttpFixture {
   // Marks are means of the prices of seconds: the clock stands still, so all is within one.
   Board() { clock_stands_still = true; }
@@ -150,7 +148,7 @@ TEST_CASE_METHOD(Board, "a viewer that has the newest leaderboard gets none") {
   };
   for (const std::string path : {"/api/leaderboard", "/api/leaderboard.csv?round=1"}) {
     const std::string first = tag(path);
-    const std::vector<std::pair<std::string, std::string>> has_first{{"If-None-Match", first}};
+    const Fields has_first{{"If-None-Match", first}};
     const Exchanged unchanged = request(http::verb::get, path, "", has_first);
     CHECK((unchanged.status == 304 && unchanged.body.empty()));
     CHECK(unchanged.fields[http::field::etag] == first);

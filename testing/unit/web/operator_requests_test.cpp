@@ -1,8 +1,5 @@
 // The operator's requests, over HTTP and on a WebSocket (docs/http-api.md), through real sockets.
-#include "auth/basic_credentials.hpp"
-#include "auth/scrypt.hpp"
-#include "unit/web/credentials.hpp"
-#include "unit/web/follow.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -14,27 +11,19 @@ const std::string no_operator =
 const std::string buy_1 = R"({"symbol": "SPY", "side": "buy", "shares": "1", "limit": "5"})";
 
 struct Operate : Follow {
-  using Follow::ask;
-  // Returns the status, then the body.
-  std::string ask(http::verb verb, const std::string& target, const std::string& body,
-                  const Fields& fields = {}) {
-    const Exchanged got = request(verb, target, body, fields);
-    return std::to_string(got.status) + " " + got.body.substr(0, got.body.size() - 1);
-  }
   std::string set_account(const std::string& members, const Fields& fields = {}) {
-    return ask(http::verb::patch, "/api/accounts/1", "{" + members + "}", fields);
+    return answer(http::verb::patch, "/api/accounts/1", "{" + members + "}", fields);
   }
   std::string post_json(const std::string& path, const std::string& members,
                         const Fields& fields = {}) {
-    return ask(http::verb::post, "/api/" + path, "{" + members + "}", fields);
+    return answer(http::verb::post, "/api/" + path, "{" + members + "}", fields);
   }
   // Creates accounts 1 and 2 and a symbol.
   void create_market(bool with_keys) {
-    if (with_keys) {
-      options.auth.required = options.protocol.keys = true;
-      keys.set_key(operator_id, hash_key("key-of-operator", 4));
-    }
-    start();
+    if (with_keys)
+      start_with_keys();
+    else
+      start();
     for (const std::string account : {"1", "2"})
       REQUIRE(post_json("accounts",
                         R"("account": ")" + account + R"(", "balance": "1000")" +
@@ -76,8 +65,8 @@ TEST_CASE_METHOD(Operate, "the operator freezes an account, limits it, and adjus
   CHECK(post_json("adjustments/shares", R"("account": "1", "symbol": "SPY", "shares": "-4")")
             .ends_with(R"("code":"insufficient_shares"})"));
 
-  const auto refused = [](const std::string& answer, const std::string& code) {
-    return answer.starts_with("400 ") && answer.ends_with(R"("code":")" + code + "\"}");
+  const auto refused = [](const std::string& got, const std::string& code) {
+    return got.starts_with("400 ") && got.ends_with(R"("code":")" + code + "\"}");
   };
   CHECK(refused(set_account(R"("access": "melted")"), "unknown_value"));
   CHECK(refused(set_account(R"("cancel_orders": "maybe")"), "unknown_value"));
@@ -94,7 +83,7 @@ TEST_CASE_METHOD(Operate, "the operator freezes an account, limits it, and adjus
   CHECK(refused(post_json("adjustments/cash", R"("account": "1", "cash": "1", "reason": "a b")"),
                 "malformed_reference"));
   CHECK(refused(post_json("keys", R"("account": "1", "key": "long enough")"), "no_keys"));
-  CHECK(ask(http::verb::patch, "/api/accounts/9", R"({"access": "frozen"})") == unknown_account);
+  CHECK(answer(http::verb::patch, "/api/accounts/9", R"({"access": "frozen"})") == unknown_account);
 }
 
 TEST_CASE_METHOD(Operate, "ids of accounts that have a name are the operator's to see") {
@@ -118,11 +107,11 @@ TEST_CASE_METHOD(Operate, "ids of accounts that have a name are the operator's t
 
 TEST_CASE_METHOD(Operate, "an auction that a change of its symbol executes is in the response") {
   create_market(false);
-  CHECK(ask(http::verb::patch, "/api/symbols/SPY", R"({"trading": "auction"})") ==
+  CHECK(answer(http::verb::patch, "/api/symbols/SPY", R"({"trading": "auction"})") ==
         R"(200 {"symbol":"SPY"})");
   transact(2, "<order sym='SPY' amount='-4' limit='4'/>");
   transact(1, "<order sym='SPY' amount='3' limit='5'/>");
-  CHECK(ask(http::verb::patch, "/api/symbols/SPY", R"({"trading": "open"})") ==
+  CHECK(answer(http::verb::patch, "/api/symbols/SPY", R"({"trading": "open"})") ==
         R"(200 {"symbol":"SPY","price":"4","volume":"3"})");
 }
 
@@ -136,13 +125,13 @@ TEST_CASE_METHOD(Operate, "what the operator does needs its key, or that of an o
            post_json("adjustments/cash", fee, fields).starts_with(start) &&
            post_json("adjustments/shares", split, fields).starts_with(start) &&
            post_json("keys", key, fields).starts_with(start) &&
-           ask(http::verb::patch, "/api/symbols/SPY", "{}", fields).starts_with(start);
+           answer(http::verb::patch, "/api/symbols/SPY", "{}", fields).starts_with(start);
   };
   CHECK(all_answer(as_2, no_operator));
   CHECK(all_answer({{"Authorization", "Bearer wrong-key"}}, no_operator));
   CHECK(all_answer({}, no_operator));
   CHECK(all_answer(as_operator, "200 "));
-  CHECK(ask(http::verb::patch, "/api/accounts/2", R"({"role": "operator"})", as_operator) ==
+  CHECK(answer(http::verb::patch, "/api/accounts/2", R"({"role": "operator"})", as_operator) ==
         R"(200 {"account":"2"})");
   CHECK(all_answer(as_2, "200 "));
   CHECK(post_json("accounts", R"("account": "3", "balance": "1", "key": "secret-of-3")", as_2) ==
@@ -150,8 +139,8 @@ TEST_CASE_METHOD(Operate, "what the operator does needs its key, or that of an o
   // accounts end with the day, and a store in memory does not have days
   CHECK(post_json("admin/new-day", R"("day": "monday")", as_2).starts_with("403 "));
   CHECK(post_json("admin/new-day", R"("day": "monday")", as_operator).starts_with("409 "));
-  CHECK(
-      ask(http::verb::patch, "/api/accounts/2", R"({"role": "trader"})", as_2).starts_with("200 "));
+  CHECK(answer(http::verb::patch, "/api/accounts/2", R"({"role": "trader"})", as_2)
+            .starts_with("200 "));
   CHECK(all_answer(as_2, no_operator));
 }
 

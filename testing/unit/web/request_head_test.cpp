@@ -8,7 +8,6 @@
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"
 #include "unit/web/http_fixture.hpp"
-#include "web/authority.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

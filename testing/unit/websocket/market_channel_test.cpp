@@ -1,5 +1,5 @@
 // The market over WebSocket, through real sockets.
-#include "unit/web/follow.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -341,10 +341,8 @@ TEST_CASE_METHOD(Follow,
   trade();
   Socket socket = follow("SPY");
   CHECK(receive(socket)["type"] == "snapshot");
-  store.lease_end = 0;         // each read asks the store
-  store.hold_appends.begin();  // the store does not answer
-  asio::ip::tcp::socket bid = Follow::HttpFixture::send(http::verb::post, "/api/xml", first_bid);
-  while (server->core().health()->batch_age_ns(monotonic_ns()) == 0) std::this_thread::yield();
+  store.lease_end = 0;  // each read asks the store
+  asio::ip::tcp::socket bid = send_to_held_store("/api/xml", first_bid);
   for (const char* message :
        {R"({"subscribe": "XYZ"})", R"({"unsubscribe": "XYZ"})", R"({"subscribe": "SPY"})"}) {
     send(socket, message);

@@ -1,7 +1,6 @@
 // Requests on a WebSocket (docs/http-api.md, "Orders over the WebSocket"), through real sockets.
-#include "auth/scrypt.hpp"
 #include "support/wait_for.hpp"
-#include "unit/web/follow.hpp"
+#include "unit/web/http_fixture.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -42,8 +41,6 @@ struct Enter : Follow {
     return at == std::string::npos ? "0" : body.substr(at + 14, body.find('"', at + 14) - at - 14);
   }
 };
-
-const std::string unknown_account = R"(404 {"error":"unknown account","code":"unknown_account"})";
 
 }  // namespace
 
@@ -301,9 +298,7 @@ TEST_CASE_METHOD(Enter, "a response lists so many executions, and names the next
 }
 
 TEST_CASE_METHOD(Enter, "with keys, a WebSocket trades and creates once it is logged in") {
-  options.auth.required = options.protocol.keys = true;
-  keys.set_key(operator_id, hash_key("key-of-operator", 4));
-  start();
+  start_with_keys();
   Socket socket = follow();
   const std::string account = R"({"account": "1", "balance": "1000", "key": "secret-of-1"})";
   CHECK(ask(socket, "create_account", account).starts_with("403 "));
@@ -338,11 +333,7 @@ TEST_CASE_METHOD(Enter, "with keys, a WebSocket trades and creates once it is lo
   CHECK(metrics.canceled_orders[CancelCause::client] == 1);
   store.lease_end = 0;  // each read asks the store
   CHECK(ask(other, "login", R"({"account": "2", "key": "secret-of-2"})") == unknown_account);
-  store.hold_appends.begin();  // the store does not answer
-  asio::ip::tcp::socket bid =
-      Follow::HttpFixture::send(http::verb::post, "/api/orders", buy(1, 5),
-                                {{"Authorization", "Basic MTpzZWNyZXQtb2YtMQ=="}});
-  while (server->core().health()->batch_age_ns(monotonic_ns()) == 0) std::this_thread::yield();
+  asio::ip::tcp::socket bid = send_to_held_store("/api/orders", buy(1, 5), as_1);
   // refusals wait for the store as orders do: a server that was replaced does not know the newest
   // keys
   const int confirmations = store.confirmations;
