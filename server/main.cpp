@@ -201,7 +201,7 @@ class ReservedPorts {
 
  private:
   boost::asio::io_context context_;
-  std::optional<tcp::acceptor> http_, xml_;
+  std::optional<StreamAcceptor> http_, xml_;
 };
 
 // Returns true if this server is the active one now, false if a signal stopped it.
@@ -289,10 +289,12 @@ bool serve(Options& options, const sigset_t& signals,
   // journal, unless a standby server does that.
   ports.reserve_xml(options.net);
   server.serve();
+  const std::string local =
+      options.net.local.path.empty() ? "" : " listen=unix:" + options.net.local.path;
   fail_point("start.before_ready");
-  print("ready port=" + std::to_string(server.port()) +
-        " policy=" + std::string(to_string(options.net.policy)) +
-        " threads=" + threads_name(options.net) + " store=" + store->describe() + http_port);
+  print("ready port=" + std::to_string(server.port()) + " policy=" +
+        std::string(to_string(options.net.policy)) + " threads=" + threads_name(options.net) +
+        " store=" + store->describe() + local + http_port);
   int signal = 0;
   while (sigwait(&signals, &signal) == 0 && !is_stop(signal)) {
     if (signal == SIGHUP) reload(server);

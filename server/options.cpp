@@ -1,9 +1,13 @@
 #include "options.hpp"
 
+#include <pwd.h>
+#include <sys/un.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <cctype>
+#include <charconv>
 #include <concepts>
 #include <cstdlib>
 #include <type_traits>
@@ -18,6 +22,36 @@ std::string check_ip_address(const std::string& text) {
   boost::system::error_code error;
   boost::asio::ip::make_address(text, error);
   return error ? "'" + text + "' is not an IP address" : "";
+}
+
+std::uint32_t user_id(const std::string& text) {
+  std::uint32_t id = 0;
+  const char* const end = text.data() + text.size();
+  if (std::from_chars(text.data(), end, id).ptr == end && !text.empty()) return id;
+  const passwd* const user = ::getpwnam(text.c_str());
+  if (user == nullptr) throw CLI::ValidationError("'" + text + "' is not a user of this machine");
+  return user->pw_uid;
+}
+
+// Reads "unix:PATH" or "unix:PATH?mode=660".
+LocalSocket local_socket(const std::string& text) {
+  const auto invalid = [&](const char* problem) {
+    return CLI::ValidationError("'" + text + "' " + problem);
+  };
+  constexpr std::string_view scheme = "unix:", mode = "?mode=";
+  constexpr std::size_t path_bytes_max = sizeof(sockaddr_un::sun_path) - 1;
+  if (!text.starts_with(scheme)) throw invalid("is not unix:PATH");
+  LocalSocket socket{.path = text.substr(scheme.size())};
+  if (const std::size_t at = socket.path.rfind(mode); at != std::string::npos) {
+    const std::string digits = socket.path.substr(at + mode.size());
+    if (digits.size() != 3 || digits.find_first_not_of("01234567") != std::string::npos)
+      throw invalid("does not end with three digits from 0 to 7, as ?mode=660");
+    socket.mode = unsigned(std::stoul(digits, nullptr, 8));
+    socket.path.resize(at);
+  }
+  if (socket.path.empty() || socket.path.size() > path_bytes_max)
+    throw invalid("needs a path of 1 to 107 bytes");
+  return socket;
 }
 
 // Returns EXCHANGE_HTTP_PORT for --http-port.
@@ -39,6 +73,15 @@ class AddOption {
   }
   void operator()(const std::string& flag, std::string& value, const char* help, IpAddress) const {
     text(flag, value, help)->check(CLI::Validator(check_ip_address, ""));
+  }
+  void operator()(const std::string& flag, LocalSocket& value, const char* help) const {
+    function<std::string>(
+        flag, [&value](const std::string& text) { value = local_socket(text); }, help, "");
+  }
+  void operator()(const std::string& flag, std::optional<std::uint32_t>& value, const char* help,
+                  UserName) const {
+    function<std::string>(
+        flag, [&value](const std::string& text) { value = user_id(text); }, help, "");
   }
   template <std::unsigned_integral Number>
   void operator()(const std::string& flag, Number& value, const char* help,

@@ -22,6 +22,7 @@ struct Options {
   std::string store = "sqlite:exchange.db";
   std::optional<std::uint16_t> http_port = 8080;  // 0 picks a free one; empty: no HTTP
   std::string http_bind;                          // IP address; the same as net.bind by default
+  LocalSocket http_listen;
   std::string log_level = "info";
   StoreLimits store_limits;
   bool standby = false;   // wait while another server is active
@@ -62,6 +63,8 @@ void add_options(Options& options, Add add) {
       "IP address of the HTTP port, such as 127.0.0.1 for a dashboard that only this machine sees; "
       "empty: that of --bind",
       IpAddress{});
+  add("--http-listen", options.http_listen,
+      "UNIX-domain socket of HTTP beside the HTTP port, as --listen");
   add("--log-level", options.log_level, "least severe message on stderr",
       Words{"debug", "info", "warn", "error", "off"});
   add_options(options.protocol, add);

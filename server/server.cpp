@@ -55,7 +55,8 @@ Server::Server(const Options& options, const Surroundings& surroundings, OnFatal
       return new_day.ask(store, day);
     };
   http_ = std::make_unique<HttpServer>(
-      HttpOptions{options.http_bind, *options.http_port, options.http, options.protocol},
+      HttpOptions{options.http_bind, *options.http_port, options.http, options.protocol,
+                  options.http_listen},
       server_info(options), feed_, store_, metrics_, authenticator_.get(), certificate_.get(),
       std::move(close_day),
       [&options] { return make_kept_days(options.store, options.store_limits); });

@@ -220,7 +220,10 @@ std::string Settings::http_address() const {
   if (!http.empty()) return http;
   std::string list;
   for (const std::string& server : client::split_addresses(connect))
-    list += (list.empty() ? "" : ",") + server.substr(0, server.rfind(':')) + ":8080";
+    list += (list.empty() ? "" : ",") +
+            (server.starts_with(client::unix_scheme) ? "localhost"
+                                                     : server.substr(0, server.rfind(':'))) +
+            ":8080";
   return list;
 }
 

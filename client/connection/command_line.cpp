@@ -62,12 +62,13 @@ double parse_duration(const std::string& text) {
 }
 
 void check_address(const std::string& text) {
+  if (text.starts_with(unix_scheme) && text.size() > unix_scheme.size()) return;
   const std::size_t colon = text.rfind(':');
   unsigned port = 0;
   const char* const end = text.data() + text.size();
   if (colon == std::string::npos || colon == 0 ||
       std::from_chars(text.data() + colon + 1, end, port).ptr != end || port == 0 || port > 65535)
-    invalid(text, "is not HOST:PORT");
+    invalid(text, "is not HOST:PORT or unix:PATH");
 }
 
 std::vector<std::string> split_addresses(const std::string& list) {

@@ -27,7 +27,7 @@ double parse_seconds(std::string_view text);
 // Reads "10" (seconds), "500ms" or "2m": from 1 ms to duration_max_s.
 double parse_duration(const std::string& text);
 
-// Throws std::invalid_argument unless `text` is HOST:PORT, or a list such as
+// Throws std::invalid_argument unless `text` is HOST:PORT or unix:PATH, or a list such as
 // "HOST:PORT,HOST:PORT".
 void check_address(const std::string& text);
 void check_addresses(const std::string& list);

@@ -1,8 +1,10 @@
 #include "client/connection/socket.hpp"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,12 +22,28 @@ void Descriptor::close() {
   number_ = -1;
 }
 
+namespace {
+
+Address local_address(const std::string& text) {
+  sockaddr_un local{.sun_family = AF_UNIX};
+  const std::string_view path = std::string_view(text).substr(unix_scheme.size());
+  if (path.size() >= sizeof local.sun_path) throw Unreachable(text + ": the path is too long");
+  std::memcpy(local.sun_path, path.data(), path.size());
+  Address address{.text = text, .bytes = sizeof local};
+  std::memcpy(&address.storage, &local, sizeof local);
+  return address;
+}
+
+}  // namespace
+
 std::string host_of(const std::string& host_and_port) {
+  if (host_and_port.starts_with(unix_scheme)) return "localhost";
   const std::string host = host_and_port.substr(0, host_and_port.rfind(':'));
   return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
 }
 
 std::vector<Address> resolve_all(const std::string& host_and_port) {
+  if (host_and_port.starts_with(unix_scheme)) return {local_address(host_and_port)};
   const std::string port = host_and_port.substr(host_and_port.rfind(':') + 1);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -46,8 +64,10 @@ Address resolve(const std::string& host_and_port) { return resolve_all(host_and_
 
 Connecting start_connect(const Address& address) {
   Connecting connecting;
-  connecting.socket = Descriptor(
-      ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  // A UNIX-domain socket that does not block would fail while the server's queue is full.
+  const bool is_local = address.storage.ss_family == AF_UNIX;
+  connecting.socket = Descriptor(::socket(
+      address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | (is_local ? 0 : SOCK_NONBLOCK), 0));
   if (!connecting.socket) {
     connecting.error = errno;
     return connecting;
@@ -59,6 +79,7 @@ Connecting start_connect(const Address& address) {
     connecting.error = errno;
     if (errno != EINPROGRESS) connecting.socket.close();
   }
+  if (is_local && connecting.socket) ::fcntl(connecting.socket.number(), F_SETFL, O_NONBLOCK);
   return connecting;
 }
 

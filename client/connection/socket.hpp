@@ -53,15 +53,17 @@ class Descriptor {
 };
 
 struct Address {
-  std::string text;  // HOST:PORT
+  std::string text;  // HOST:PORT or unix:PATH
   sockaddr_storage storage{};
   socklen_t bytes = 0;
 };
 
-// Returns the host of "HOST:PORT"; an IPv6 address has no brackets in the result.
+inline constexpr std::string_view unix_scheme = "unix:";
+// Returns the host of "HOST:PORT"; an IPv6 address has no brackets in the result. That of
+// "unix:PATH" is localhost.
 std::string host_of(const std::string& host_and_port);
-// Returns all addresses of "HOST:PORT". The caller tries one after another: a name may mean both
-// 127.0.0.1 and ::1. Throws Unreachable if the name has no address.
+// Returns all addresses of "HOST:PORT" or "unix:PATH". The caller tries one after another: a name
+// may mean both 127.0.0.1 and ::1. Throws Unreachable if the name has no address.
 std::vector<Address> resolve_all(const std::string& host_and_port);
 // Returns the first of them. For a numeric host that is the only one.
 Address resolve(const std::string& host_and_port);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <chrono>
@@ -19,7 +20,6 @@ namespace {
 
 namespace asio = boost::asio;
 namespace ssl = asio::ssl;
-using asio::ip::tcp;
 using SystemError = boost::system::error_code;
 
 constexpr std::size_t read_bytes_max = 16u << 10;  // at once
@@ -57,11 +57,11 @@ std::string quoted(std::string_view document) {
 
 struct Stream::Layers {
   Layers(int connected, ssl::context* tls) : stream(socket_of(io, connected), tls) {}
-  static tcp::socket socket_of(asio::io_context& io, int connected) {
-    tcp::endpoint own;
-    auto bytes = socklen_t(own.capacity());
-    ::getsockname(connected, own.data(), &bytes);
-    return {io, own.protocol(), connected};
+  static AnyStream::Socket socket_of(asio::io_context& io, int connected) {
+    int family = AF_INET;
+    socklen_t bytes = sizeof family;
+    ::getsockopt(connected, SOL_SOCKET, SO_DOMAIN, &family, &bytes);
+    return {io, asio::generic::stream_protocol(family, 0), connected};
   }
 
   asio::io_context io{1};
@@ -72,9 +72,9 @@ Stream::Stream(Descriptor connected, std::string peer, double timeout_s, const S
                const Security& security)
     : peer_(std::move(peer)), timeout_s_(timeout_s), stop_(&stop) {
   std::optional<ssl::context> tls;
-  if (security.tls) tls = tls_context(security);
+  if (security.tls && !peer_.starts_with(unix_scheme)) tls = tls_context(security);
   layers_ = std::make_unique<Layers>(connected.release(), tls ? &*tls : nullptr);
-  if (security.tls) tls_handshake(security);
+  if (tls) tls_handshake(security);
 }
 Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;

@@ -210,10 +210,11 @@ std::string Bench::bottleneck(const RunResult& result, const LoadOptions& load) 
 std::string Bench::describe() const {
   if (!server_) return "server at " + *options_.connect_to;
   std::string description = "private server, " + server_->description();
+  description.resize(std::min(description.find(" listen="), description.size()));
   const std::size_t store = description.find("store=");
   if (options_.local_server.store.empty() && store != std::string::npos)
     description.replace(store, std::string::npos, "store=sqlite (temporary)");
-  return description;
+  return description + (options_.local_server.is_local ? " transport=unix" : "");
 }
 
 std::string Bench::stop_server() { return server_ ? server_->stop() : ""; }

@@ -109,8 +109,6 @@ LocalServer::LocalServer(const LocalServerOptions& options, const client::StopFl
 
 LocalServer::~LocalServer() { stop(); }
 
-std::string LocalServer::address() const { return "127.0.0.1:" + std::to_string(port_); }
-
 void LocalServer::start(const LocalServerOptions& options) {
   const auto binary = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "server";
   const std::string store =
@@ -133,6 +131,10 @@ void LocalServer::start(const LocalServerOptions& options) {
     std::ofstream(file) << options.operator_key << "\n";
     std::filesystem::permissions(file, std::filesystem::perms(0600));
     arguments.insert(arguments.end(), {"--auth", "--operator-key-file", file});
+  }
+  if (options.is_local) {
+    address_ = "unix:" + (folder_.path() / "socket").string();
+    arguments.insert(arguments.end(), {"--listen", address_});
   }
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) fail("cannot make a pipe");
@@ -165,8 +167,10 @@ void LocalServer::await_ready(const client::StopFlag& stop_flag) {
   }
   line.resize(line.find('\n'));
   int read = 0;
-  if (std::sscanf(line.c_str(), "ready port=%u %n", &port_, &read) != 1)
+  unsigned port = 0;
+  if (std::sscanf(line.c_str(), "ready port=%u %n", &port, &read) != 1)
     throw ServerFailed("unexpected first line of the server: " + line + "\n" + words());
+  if (address_.empty()) address_ = "127.0.0.1:" + std::to_string(port);
   description_ = line.substr(std::size_t(read));
   if (const std::size_t http = description_.find(" http-port="); http != std::string::npos) {
     http_address_ = "127.0.0.1:" + description_.substr(http + std::strlen(" http-port="));

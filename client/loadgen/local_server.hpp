@@ -65,7 +65,7 @@ class LocalServer {
   LocalServer(const LocalServer&) = delete;
 
   int pid() const { return pid_; }
-  std::string address() const;
+  const std::string& address() const { return address_; }  // HOST:PORT or unix:PATH
   // GET /metrics. Returns an empty reading if that fails: the report then has no stages.
   StageReading read_stages() const;
   // Its ready line, after the port: "policy=pool threads=2 …".
@@ -87,7 +87,7 @@ class LocalServer {
   pid_t pid_ = -1;
   bool ended_ = false;
   int status_ = 0;  // from waitpid, once ended_
-  unsigned port_ = 0;
+  std::string address_;
   std::string description_;
   std::optional<std::string> http_address_;
 };

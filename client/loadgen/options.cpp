@@ -220,7 +220,7 @@ void add_server_options(CLI::App& app, Options& options) {
                                  "drive this running server, or the active one of several "
                                  "(default: start a private one)")
                       ->check(client::are_addresses())
-                      ->type_name("HOST:PORT[,HOST:PORT]");
+                      ->type_name("HOST:PORT[,HOST:PORT]|unix:PATH");
   add_number(app, "--server-pid", options.server_pid, 1, 1 << 22,
              "process id of that server, to report its CPU and memory (default: none)")
       ->needs(connect);
@@ -236,6 +236,12 @@ void add_server_options(CLI::App& app, Options& options) {
   app.add_option("--store", server.store,
                  "store of the private server, as its own --store "
                  "(default: SQLite in a temporary folder)")
+      ->excludes(connect);
+  add_parsed(
+      app, "--transport", server.is_local, [](const std::string& text) { return text == "unix"; },
+      "TEXT", "how clients reach the private server: tcp, or unix: over a UNIX-domain socket")
+      ->check(CLI::IsMember({"tcp", "unix"}))
+      ->default_str("tcp")
       ->excludes(connect);
   add_parsed(app, "--server-cpus", server.cpus, parse_cpu_list, "LIST",
              "CPUs for the private server, as 0,2-3 (default: any)")

@@ -111,6 +111,7 @@ struct LocalServerOptions {
   unsigned threads = 0;      // 0: one for each CPU that it may use
   std::string store;         // empty: SQLite in a temporary folder
   std::string operator_key;  // not empty: --auth
+  bool is_local = false;     // clients connect to its UNIX-domain socket
   std::vector<int> cpus;     // empty: any
 };
 
@@ -119,8 +120,8 @@ struct Options {
   WorkloadOptions workload;
   LoadOptions load;
   LocalServerOptions local_server;
-  // HOST:PORT of a running server, in place of a private one; or several, separated by commas, of
-  // which one is active
+  // HOST:PORT or unix:PATH of a running server, in place of a private one; or several, separated by
+  // commas, of which one is active
   std::optional<std::string> connect_to;
   std::string operator_key_file;    // of that server; empty: none
   std::optional<int> server_pid;    // of that server, for its CPU and memory

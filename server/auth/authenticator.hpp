@@ -138,6 +138,7 @@ class Authenticator {
   void check_next(KeyCheck& check);
   void decide(KeyCheck& check, bool right, std::uint64_t version);
   std::optional<KeyHash> stored_hash(const Credential& credential);
+  bool is_trusted(const PeerAddress& peer) const;
   bool is_key_of(const Credential& credential);
   bool may_operate(const AccountId& account) const;
   bool is_waiting(const AccountId& account);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/option.hpp"
@@ -12,6 +13,8 @@ namespace exchange {
 struct AuthLimits {
   bool required = false;
   std::string operator_key_file;
+  // id of the user of this machine whose requests need no key on a UNIX-domain socket
+  std::optional<std::uint32_t> trusted_user;
   // number of threads that hash keys; each needs the memory of scrypt_log2_n. The server has one
   // for each CPU, at most threads_max
   unsigned threads = 1;
@@ -35,6 +38,10 @@ void add_options(AuthLimits& limits, Add add) {
   add("--operator-key-file", limits.operator_key_file,
       "required by --auth: file of the key of the operator, who creates and changes accounts and "
       "symbols (docs/operator.md)");
+  add("--trust-user", limits.trusted_user,
+      "user of this machine, by name or id, who needs no keys on the socket of --listen "
+      "(docs/security.md)",
+      UserName{});
 }
 
 }  // namespace exchange

@@ -3,12 +3,16 @@
 // something clients have at once, AddressRate how often they do something. Owner: the part that
 // sets the limits. Any thread.
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <unordered_map>
@@ -18,11 +22,12 @@
 
 namespace exchange {
 
-// The unit of client quotas for the XML port and HTTP: an IPv4 address, or an IPv6 network of 64
-// bits, which a provider assigns to one customer.
+// The unit of client quotas for the XML port and HTTP: an IPv4 address; an IPv6 network of 64 bits,
+// which a provider assigns to one customer; or, on a UNIX-domain socket, a user of this machine.
 struct PeerAddress {
   std::uint64_t network = 0;  // IPv6: the upper half
-  std::uint64_t host = 0;     // IPv4: the address; bit 32 marks it as known
+  // IPv4: the address; bit 32 marks it as known. A user: the id, with bit 33.
+  std::uint64_t host = 0;
   auto operator<=>(const PeerAddress&) const = default;
 };
 
@@ -39,12 +44,32 @@ inline PeerAddress peer_address(const boost::asio::ip::address& address) {
   return peer;
 }
 
+inline PeerAddress peer_of_user(std::uint32_t user) { return {0, std::uint64_t(1) << 33 | user}; }
+inline bool is_user(const PeerAddress& peer) { return (peer.host >> 33 & 1) != 0; }
+
 // Returns the address of a connected socket's peer. Returns PeerAddress{}, which is not the address
 // of any peer, if the peer has disconnected.
-inline PeerAddress peer_address(const boost::asio::ip::tcp::socket& socket) {
-  boost::system::error_code error;
-  const auto endpoint = socket.remote_endpoint(error);
-  return error ? PeerAddress{} : peer_address(endpoint.address());
+inline PeerAddress peer_address(int socket) {
+  namespace ip = boost::asio::ip;
+  sockaddr_storage peer{};
+  socklen_t bytes = sizeof peer;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0) return {};
+  if (peer.ss_family == AF_UNIX) {
+    ucred user{};
+    bytes = sizeof user;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &user, &bytes) != 0) return {};
+    return peer_of_user(user.uid);
+  }
+  if (peer.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &peer, sizeof v4);
+    return peer_address(ip::address_v4(ntohl(v4.sin_addr.s_addr)));
+  }
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, &peer, sizeof v6);
+  ip::address_v6::bytes_type address{};
+  std::memcpy(address.data(), &v6.sin6_addr, address.size());
+  return peer_address(ip::address_v6(address));
 }
 
 }  // namespace exchange

@@ -29,4 +29,7 @@ using Words = std::vector<std::string>;
 // A text must be the address of a network interface.
 struct IpAddress {};
 
+// A text must be a user of this machine, by name or id.
+struct UserName {};
+
 }  // namespace exchange

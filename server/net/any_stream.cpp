@@ -1,6 +1,6 @@
 #include "net/any_stream.hpp"
 
-#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 #include <boost/beast/websocket/teardown.hpp>
 
@@ -11,13 +11,15 @@ namespace exchange {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 
-class AnyStream::Layers : public Stream<beast::tcp_stream> {
+using SocketStream = beast::basic_stream<asio::generic::stream_protocol>;
+
+class AnyStream::Layers : public Stream<SocketStream> {
  public:
   using Stream::Stream;
 };
 
 AnyStream::AnyStream(Socket socket, asio::ssl::context* context)
-    : layers_(std::make_unique<Layers>(beast::tcp_stream(std::move(socket)), context)) {}
+    : layers_(std::make_unique<Layers>(SocketStream(std::move(socket)), context)) {}
 AnyStream::~AnyStream() = default;
 AnyStream::AnyStream(AnyStream&&) noexcept = default;
 

@@ -11,7 +11,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/beast/core/role.hpp>
 #include <chrono>
@@ -38,7 +38,7 @@ class AnyStream {
  public:
   using executor_type = boost::asio::any_io_executor;
   using Error = boost::system::error_code;
-  using Socket = boost::asio::ip::tcp::socket;
+  using Socket = boost::asio::generic::stream_protocol::socket;
   enum class Side { server, client };
 
   // If `context` is null, the stream does not use TLS. The stream keeps what it needs of the

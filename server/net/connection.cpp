@@ -71,8 +71,8 @@ Detached serve(std::unique_ptr<Connection> owned) {
     Connection& connection = *owned;
     Conversation& conversation = connection.conversation;
     Host& host = connection.host;
-    Stream<tcp::socket>& stream = connection.stream;
-    tcp::socket& socket = stream.next_layer();
+    Stream<StreamSocket>& stream = connection.stream;
+    StreamSocket& socket = stream.next_layer();
     socket.non_blocking(true);
     for (Step step = conversation.start(); step != Step::close;) {
       Io io;
@@ -109,7 +109,7 @@ Detached serve(std::unique_ptr<Connection> owned) {
         case Step::shut_down_tls:
           co_await Wait{connection, [&] { stream.secure().async_shutdown(done); }};
           break;
-        case Step::end_output: socket.shutdown(tcp::socket::shutdown_send, io.error); break;
+        case Step::end_output: socket.shutdown(asio::socket_base::shutdown_send, io.error); break;
         case Step::discard:
           co_await Wait{connection,
                         [&] { socket.async_read_some(as_buffer(conversation.space()), done); }};
@@ -125,18 +125,26 @@ Detached serve(std::unique_ptr<Connection> owned) {
 
 }  // namespace
 
-void accept_clients(const asio::any_io_executor& executor, tcp::acceptor& acceptor, Host& host,
+void serve_client(StreamSocket socket, Host& host, ConnectionTable& table,
+                  const TransportParts& parts) {
+  auto connection = admit_client<Connection>(std::move(socket), host, table, parts);
+  if (connection != nullptr) serve(std::move(connection));
+}
+
+void count_accept_failure(const boost::system::error_code& error, ConnectionTable& table,
+                          Metrics& metrics) {
+  if (table.stopping()) return;
+  Metrics::add(metrics.accept_failures);
+  if (is_fd_exhaustion(error)) table.handle_fd_exhaustion();
+}
+
+void accept_clients(const asio::any_io_executor& executor, StreamAcceptor& acceptor, Host& host,
                     ConnectionTable& table, const TransportParts& parts) {
   start_accepting(
       executor, acceptor, std::chrono::milliseconds(parts.options.limits.accept_retry_ms),
-      [&](tcp::socket socket) {
-        auto connection = admit_client<Connection>(std::move(socket), host, table, parts);
-        if (connection != nullptr) serve(std::move(connection));
-      },
+      [&](StreamSocket socket) { serve_client(std::move(socket), host, table, parts); },
       [&](const boost::system::error_code& error) {
-        if (table.stopping()) return;
-        Metrics::add(parts.metrics.accept_failures);
-        if (is_fd_exhaustion(error)) table.handle_fd_exhaustion();
+        count_accept_failure(error, table, parts.metrics);
       });
 }
 

@@ -4,7 +4,6 @@
 // of the client (policy `thread`). Thread: one at a time.
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <coroutine>
 
 #include "core/service.hpp"
@@ -18,26 +17,26 @@
 namespace exchange {
 
 struct Client : Submission {
-  Client(Stream<tcp::socket> stream_, ConnectionSlot slot, CompletionSink& sink_,
+  Client(Stream<StreamSocket> stream_, ConnectionSlot slot, CompletionSink& sink_,
          const TransportParts& parts)
       : stream(std::move(stream_)),
         conversation(std::move(slot), *this, parts.protocol, parts.metrics, parts.authenticator,
                      stream.is_secure()) {
     sink = &sink_;
   }
-  Stream<tcp::socket> stream;
+  Stream<StreamSocket> stream;
   Conversation conversation;  // ends before the socket is closed
 };
 // Makes a client with `sink` for the socket just accepted. If the client is refused, closes the
 // socket and returns null.
 template <class Kind, class Sink>
-std::unique_ptr<Kind> admit_client(tcp::socket socket, Sink& sink, ConnectionTable& table,
+std::unique_ptr<Kind> admit_client(StreamSocket socket, Sink& sink, ConnectionTable& table,
                                    const TransportParts& parts) {
-  const bool secure = parts.certificate != nullptr;
-  const auto context =
-      secure ? parts.certificate->admit(Certificate::Port::xml, peer_address(socket)) : nullptr;
+  const PeerAddress peer = peer_address(socket.native_handle());
+  const bool secure = parts.certificate != nullptr && !is_user(peer);
+  const auto context = secure ? parts.certificate->admit(Certificate::Port::xml, peer) : nullptr;
   if (secure && context == nullptr) return nullptr;
-  Stream<tcp::socket> stream(std::move(socket), context.get());
+  Stream<StreamSocket> stream(std::move(socket), context.get());
   std::optional<ConnectionSlot> slot = table.admit(stream.next_layer());
   if (!slot) return nullptr;
   return std::make_unique<Kind>(std::move(stream), std::move(*slot), sink, parts);
@@ -61,7 +60,7 @@ class Host : public CompletionSink {
 // A connection has one operation under way at any time, so it needs no strand even if many threads
 // run it.
 struct Connection : Client {
-  Connection(Stream<tcp::socket> stream_, ConnectionSlot slot, Host& host_,
+  Connection(Stream<StreamSocket> stream_, ConnectionSlot slot, Host& host_,
              const TransportParts& parts)
       : Client(std::move(stream_), std::move(slot), host_, parts),
         host(host_),
@@ -76,9 +75,16 @@ struct Connection : Client {
 // exist afterwards.
 inline void resume(Connection& connection) { connection.waiter.resume(); }
 
+// Serves a client that was accepted, to its end, on the context of its socket. Thread: one that
+// runs that context.
+void serve_client(StreamSocket socket, Host& host, ConnectionTable& table,
+                  const TransportParts& parts);
+// Call it if accepting failed.
+void count_accept_failure(const boost::system::error_code& error, ConnectionTable& table,
+                          Metrics& metrics);
 // Accepts clients on `executor` until the acceptor is closed, and serves each client to its end on
 // the acceptor's context.
-void accept_clients(const boost::asio::any_io_executor& executor, tcp::acceptor& acceptor,
+void accept_clients(const boost::asio::any_io_executor& executor, StreamAcceptor& acceptor,
                     Host& host, ConnectionTable& table, const TransportParts& parts);
 
 }  // namespace exchange

@@ -73,7 +73,7 @@ ConnectionTable::~ConnectionTable() {
 
 // --- admission ---
 
-std::optional<ConnectionSlot> ConnectionTable::admit(tcp::socket& socket) {
+std::optional<ConnectionSlot> ConnectionTable::admit(StreamSocket& socket) {
   const std::string* refusal = nullptr;
   ConnectionRecord* const record =
       state_.with([&](State& state) { return enter(state, socket, refusal); });
@@ -87,10 +87,11 @@ std::optional<ConnectionSlot> ConnectionTable::admit(tcp::socket& socket) {
 }
 
 // Returns null if the connection is not admitted; `refusal` stays null if the server stops.
-ConnectionRecord* ConnectionTable::enter(State& state, tcp::socket& socket,
+ConnectionRecord* ConnectionTable::enter(State& state, StreamSocket& socket,
                                          const std::string*& refusal) {
   if (state.stopping) return nullptr;
-  auto [place, refused, evicted] = state.admission.decide(peer_address(socket), now_ms());
+  auto [place, refused, evicted] =
+      state.admission.decide(peer_address(socket.native_handle()), now_ms());
   if (refused != AdmissionControl::Refusal::none) {
     const bool of_address = refused == AdmissionControl::Refusal::address;
     Metrics::add(
@@ -117,9 +118,9 @@ ConnectionRecord* ConnectionTable::enter(State& state, tcp::socket& socket,
   return &record;
 }
 
-void ConnectionTable::refuse(tcp::socket& socket, const std::string& reply) {
-  if (tls_) return;
+void ConnectionTable::refuse(StreamSocket& socket, const std::string& reply) {
   const int descriptor = socket.native_handle();
+  if (tls_ && !is_user(peer_address(descriptor))) return;
   ::send(descriptor, reply.data(), reply.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   ::shutdown(descriptor, SHUT_WR);
   // closing with unread bytes would reset the connection and might discard the reply

@@ -7,7 +7,6 @@
 // Owner: the transport; the table outlives its slots. Any thread. Its own thread, the sweeper,
 // ends late connections.
 
-#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -22,11 +21,10 @@
 #include "net/deadlines.hpp"
 #include "net/limits.hpp"
 #include "net/memory_budget.hpp"
+#include "net/stream.hpp"
 #include "protocol/limits.hpp"
 
 namespace exchange {
-
-using boost::asio::ip::tcp;
 
 class ConnectionTable {
  public:
@@ -76,7 +74,7 @@ class ConnectionTable {
 
   // Admits a socket just accepted, and evicts another connection if necessary. If it refuses the
   // socket, it sends the client the reason, and the caller closes the socket.
-  std::optional<Slot> admit(tcp::socket& socket);
+  std::optional<Slot> admit(StreamSocket& socket);
   // Accepting or serving one more connection failed for lack of descriptors or memory: from now on
   // the number of open connections is the limit.
   void handle_fd_exhaustion();
@@ -112,8 +110,8 @@ class ConnectionTable {
     bool sweeping = true;
   };
 
-  ConnectionRecord* enter(State& state, tcp::socket& socket, const std::string*& refusal);
-  void refuse(tcp::socket& socket, const std::string& reply);
+  ConnectionRecord* enter(State& state, StreamSocket& socket, const std::string*& refusal);
+  void refuse(StreamSocket& socket, const std::string& reply);
   void end(State& state, ConnectionRecord& connection);
   void evict(State& state, ConnectionRecord& connection);
   void shed_load(State& state, Time now);

@@ -12,6 +12,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <memory>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -35,7 +37,7 @@ class EventQueue : public Host {
         context_(concurrency),
         table_(table),
         acceptor_(listen(context_, listening(parts.options, port, one_of_many))),
-        port_(acceptor_.local_endpoint().port()) {}
+        port_(port_of(acceptor_)) {}
   virtual ~EventQueue() = default;
 
   void start(const char* name, std::size_t threads) {
@@ -48,6 +50,13 @@ class EventQueue : public Host {
   void accept() {
     asio::post(accept_strand_, [this] { beat(); });
     accept_clients(accept_strand_, acceptor_, *this, table_, parts_);
+  }
+  asio::any_io_executor accept_executor() { return accept_strand_; }
+  // Serves a client of the UNIX-domain socket. Any thread.
+  void serve(StreamSocket socket) {
+    const asio::generic::stream_protocol protocol(AF_UNIX, 0);
+    const auto own = std::make_shared<StreamSocket>(context_, protocol, socket.release());
+    asio::post(context_, [this, own] { serve_client(std::move(*own), *this, table_, parts_); });
   }
   std::uint16_t port() const { return port_; }
   std::int64_t silence_ns(std::int64_t now_ns) const {
@@ -89,7 +98,7 @@ class EventQueue : public Host {
   ConnectionTable& table_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   asio::strand<asio::io_context::executor_type> accept_strand_{context_.get_executor()};
-  tcp::acceptor acceptor_;
+  StreamAcceptor acceptor_;
   asio::steady_timer beats_{accept_strand_};
   bool closing_ = false;  // used on the strand
   std::atomic<std::int64_t> beat_ns_{0};
@@ -182,6 +191,9 @@ class EventPolicy final : public Transport {
       queues_.push_back(std::make_unique<Queue>(parts_, port, table_));
       port = this->port();
     }
+    if (!parts.options.local.path.empty())
+      local_.emplace(queues_.front()->accept_executor(), parts.options.local,
+                     parts.options.limits.listen_backlog, "--listen");
     try {
       for (const auto& queue : queues_) queue->start(Queue::name, threads_ / queues_.size());
     } catch (const std::system_error& error) {  // with fewer threads the server does not start
@@ -190,6 +202,7 @@ class EventPolicy final : public Transport {
                               "cannot start " + std::to_string(threads_) + " threads (--threads)");
     }
     for (const auto& queue : queues_) queue->accept();
+    if (local_) accept_local();
   }
   ~EventPolicy() override { stop(); }
 
@@ -205,15 +218,32 @@ class EventPolicy final : public Transport {
     if (std::exchange(stopped_, true)) return;
     table_.begin_stop();
     for (const auto& queue : queues_) queue->close_acceptor();
+    if (local_)
+      asio::post(queues_.front()->accept_executor(), [this] { local_->acceptor.close(); });
     table_.wait_until_empty();
     for (const auto& queue : queues_) queue->join();
   }
 
  private:
+  // The first queue accepts, and the queues serve in turns.
+  void accept_local() {
+    start_accepting(
+        queues_.front()->accept_executor(), local_->acceptor,
+        std::chrono::milliseconds(parts_.options.limits.accept_retry_ms),
+        [this](StreamSocket socket) {
+          queues_[next_++ % queues_.size()]->serve(std::move(socket));
+        },
+        [this](const boost::system::error_code& error) {
+          count_accept_failure(error, table_, parts_.metrics);
+        });
+  }
+
   const TransportParts parts_;
   ConnectionTable table_;
   const unsigned threads_;
   std::vector<std::unique_ptr<EventQueue>> queues_;
+  std::optional<LocalListener> local_;  // ends before the queues
+  std::size_t next_ = 0;                // of the queues; on the first one's strand
   bool stopped_ = false;
 };
 

@@ -92,8 +92,15 @@ void add_options(NetLimits& limits, Add add) {
       Range{0, std::uint64_t(1) << 40});
 }
 
+// The UNIX-domain socket of "unix:PATH" or "unix:PATH?mode=660".
+struct LocalSocket {
+  std::string path;      // empty: there is none
+  unsigned mode = 0600;  // which users may connect
+};
+
 struct NetOptions {
   std::uint16_t port = 12345;
+  LocalSocket local;
   std::string bind = "127.0.0.1";
   Policy policy = Policy::loop;
   unsigned threads = 0;
@@ -108,6 +115,9 @@ void add_options(NetOptions& options, Add add) {
   add("--port", options.port, "TCP port for clients; 0 picks a free one", Range{0, 65'535});
   add("--bind", options.bind,
       "IP address to listen on; 0.0.0.0 for all, but read docs/security.md first", IpAddress{});
+  add("--listen", options.local,
+      "UNIX-domain socket for clients of this machine beside the port, unix:PATH, without TLS; "
+      "unix:PATH?mode=660 admits the group of the file too");
   add("--policy", options.policy, ("where sessions run: " + policies_text()).c_str());
   add("--threads", options.threads,
       "threads of pool and loop; 0: one per CPU that the process may use (affinity, CPU quota of "

@@ -3,6 +3,8 @@
 // goes directly to the layer below. Owner: the connection. One operation at a time in each
 // direction.
 
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <memory>
@@ -10,6 +12,10 @@
 #include <utility>
 
 namespace exchange {
+
+// Of TCP, or of the UNIX domain.
+using StreamSocket = boost::asio::generic::stream_protocol::socket;
+using StreamAcceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
 
 template <class Next>
 class Stream {

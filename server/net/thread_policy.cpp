@@ -8,7 +8,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "base/log.hpp"
 #include "net/connection.hpp"
@@ -75,33 +77,44 @@ class ThreadPolicy final : public Transport {
         table_(parts.options.limits, parts.protocol, parts.metrics, parts.certificate != nullptr),
         acceptor_(listen(context_, listening(parts.options, parts.options.port))) {
     use_small_stacks();
-    accept_thread_ = std::thread([this] {
-      pthread_setname_np(pthread_self(), "accept");
-      accept();
-    });
+    if (const LocalSocket& local = parts.options.local; !local.path.empty())
+      local_.emplace(context_.get_executor(), local, parts.options.limits.listen_backlog,
+                     "--listen");
+    accept_on(acceptor_);
+    if (local_) accept_on(local_->acceptor);
   }
   ~ThreadPolicy() override { stop(); }
 
-  std::uint16_t port() const override { return acceptor_.local_endpoint().port(); }
+  std::uint16_t port() const override { return port_of(acceptor_); }
   unsigned threads() const override { return 0; }
   std::int64_t silence_ns(std::int64_t) const override { return 0; }
 
   void stop() override {
-    if (!accept_thread_.joinable()) return;
+    if (accept_threads_.empty()) return;
     table_.begin_stop();
     ::shutdown(acceptor_.native_handle(), SHUT_RDWR);  // wakes accept()
-    accept_thread_.join();
+    if (local_) ::shutdown(local_->acceptor.native_handle(), SHUT_RDWR);
+    for (std::thread& thread : accept_threads_) thread.join();
+    accept_threads_.clear();
     table_.wait_until_empty();
     clients_.when([](const int& clients) { return clients == 0; }, [](int&) {});
     boost::system::error_code ignored;
     acceptor_.close(ignored);
+    local_.reset();
   }
 
  private:
-  void accept() {
+  void accept_on(StreamAcceptor& acceptor) {
+    accept_threads_.emplace_back([this, &acceptor] {
+      pthread_setname_np(pthread_self(), "accept");
+      accept(acceptor);
+    });
+  }
+
+  void accept(StreamAcceptor& acceptor) {
     while (!table_.stopping()) try {
         boost::system::error_code error;
-        tcp::socket socket = acceptor_.accept(error);
+        StreamSocket socket = acceptor.accept(error);
         if (!error)
           start_client(std::move(socket));
         else if (!table_.stopping())
@@ -123,7 +136,7 @@ class ThreadPolicy final : public Transport {
     std::this_thread::sleep_for(std::chrono::milliseconds(parts_.options.limits.accept_retry_ms));
   }
 
-  void start_client(tcp::socket socket) {
+  void start_client(StreamSocket socket) {
     auto client = admit_client<BlockingClient>(std::move(socket), sink_, table_, parts_);
     if (client != nullptr) start_thread(client);
   }
@@ -159,8 +172,8 @@ class ThreadPolicy final : public Transport {
   void run(BlockingClient& client) {
     using Step = Conversation::Step;
     Conversation& conversation = client.conversation;
-    Stream<tcp::socket>& stream = client.stream;
-    tcp::socket& socket = stream.next_layer();
+    Stream<StreamSocket>& stream = client.stream;
+    StreamSocket& socket = stream.next_layer();
     Submission* const submission = &client;
     for (Step step = conversation.start(); step != Step::close;) {
       boost::system::error_code error;
@@ -185,7 +198,7 @@ class ThreadPolicy final : public Transport {
           bytes = asio::write(stream, asio::buffer(conversation.output()), error);
           break;
         case Step::shut_down_tls: stream.secure().shutdown(error); break;
-        case Step::end_output: socket.shutdown(tcp::socket::shutdown_send, error); break;
+        case Step::end_output: socket.shutdown(asio::socket_base::shutdown_send, error); break;
         case Step::discard: bytes = socket.read_some(as_buffer(conversation.space()), error); break;
         case Step::close: break;
       }
@@ -198,8 +211,9 @@ class ThreadPolicy final : public Transport {
   ConnectionTable table_;
   Guarded<int> clients_;  // threads that may still touch this object
   asio::io_context context_;
-  tcp::acceptor acceptor_;
-  std::thread accept_thread_;
+  StreamAcceptor acceptor_;
+  std::optional<LocalListener> local_;
+  std::vector<std::thread> accept_threads_;
 };
 
 }  // namespace

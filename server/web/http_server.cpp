@@ -150,10 +150,12 @@ class HttpServer::State {
     ENSURE(options.protocol.keys == (authenticator != nullptr));
     show_server(metrics, info);
     asio::co_spawn(context_, check_subscribers(), asio::detached);
-    start_accepting(
-        context_.get_executor(), acceptor_, std::chrono::milliseconds(100),
-        [this](tcp::socket socket) { start_connection(std::move(socket)); },
-        [](const boost::system::error_code&) {});
+    accept(acceptor_);
+    if (!options.local.path.empty()) {
+      local_.emplace(context_.get_executor(), options.local,
+                     asio::socket_base::max_listen_connections, "--http-listen");
+      accept(local_->acceptor);
+    }
     thread_ = start_thread("http", on_fatal_, [this] { run(context_); });
     answering_ = start_thread(
         "http-answers", on_fatal_, [this] { run(answers_); }, Priority::low);
@@ -169,7 +171,7 @@ class HttpServer::State {
     accounts_.close();
     channel_.forget_all();  // connections must end before their context
   }
-  std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
+  std::uint16_t port() const { return port_of(acceptor_); }
   void show(MarketView view, std::shared_ptr<const Health> standby) {
     asio::post(answers_, [this, view = std::make_shared<MarketView>(std::move(view)),
                           standby = std::move(standby)] {
@@ -259,8 +261,14 @@ class HttpServer::State {
     }
   }
 
-  void start_connection(tcp::socket socket) {
-    AddressQuota::Share share = connections_.take(peer_address(socket));
+  void accept(StreamAcceptor& acceptor) {
+    start_accepting(
+        context_.get_executor(), acceptor, std::chrono::milliseconds(100),
+        [this](StreamSocket socket) { start_connection(std::move(socket)); },
+        [](const boost::system::error_code&) {});
+  }
+  void start_connection(StreamSocket socket) {
+    AddressQuota::Share share = connections_.take(peer_address(socket.native_handle()));
     if (!share) {
       Metrics::add(metrics_.http_refused[HttpLimit::peer]);
       return;  // closes the socket
@@ -271,9 +279,9 @@ class HttpServer::State {
                    });
   }
 
-  asio::awaitable<void> serve(tcp::socket socket, AddressQuota::Share connection) {
+  asio::awaitable<void> serve(StreamSocket socket, AddressQuota::Share connection) {
     const PeerAddress& peer = connection.address();
-    const bool secure = certificate_ != nullptr;
+    const bool secure = certificate_ != nullptr && !is_user(peer);
     const auto context = secure ? certificate_->admit(Certificate::Port::http, peer) : nullptr;
     if (secure && context == nullptr) co_return;  // closes the socket
     AnyStream stream(std::move(socket), context.get());
@@ -344,14 +352,14 @@ class HttpServer::State {
   }
 
   // Returns whether any byte arrives within `time`.
-  static asio::awaitable<bool> is_readable(tcp::socket& socket, std::chrono::milliseconds time) {
+  static asio::awaitable<bool> is_readable(StreamSocket& socket, std::chrono::milliseconds time) {
     asio::steady_timer timer(socket.get_executor(), time);
     const auto is_waiting = std::make_shared<bool>(true);
     timer.async_wait([&socket, is_waiting](const boost::system::error_code& canceled) {
       boost::system::error_code ignored;
       if (!canceled && *is_waiting) socket.cancel(ignored);
     });
-    const auto [error] = co_await socket.async_wait(tcp::socket::wait_read, use_tuple);
+    const auto [error] = co_await socket.async_wait(asio::socket_base::wait_read, use_tuple);
     *is_waiting = false;
     co_return !error;
   }
@@ -378,7 +386,7 @@ class HttpServer::State {
     boost::system::error_code error;
     stream.expires_after(std::chrono::seconds(1));
     if (stream.is_secure()) co_await stream.async_shutdown(use_tuple);
-    stream.socket().shutdown(tcp::socket::shutdown_send, error);
+    stream.socket().shutdown(asio::socket_base::shutdown_send, error);
     stream.expires_after(std::chrono::seconds(1));
     for (char discarded[4096]; !error;) {
       const auto [read_error, bytes] =
@@ -512,7 +520,8 @@ class HttpServer::State {
   // The contexts of connections and of answers. Their destructors end the coroutines, which release
   // their shares and turns of the members above.
   asio::io_context context_{1}, answers_{1};
-  tcp::acceptor acceptor_;
+  StreamAcceptor acceptor_;
+  std::optional<LocalListener> local_;
   std::atomic<bool> view_lost_ = false;
   using WorkGuard = asio::executor_work_guard<asio::io_context::executor_type>;
   WorkGuard working_{context_.get_executor()}, answers_working_{answers_.get_executor()};

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "days/limits.hpp"
+#include "net/limits.hpp"
 #include "protocol/limits.hpp"
 #include "websocket/limits.hpp"
 
@@ -52,6 +53,7 @@ struct HttpOptions {
   std::uint16_t port = 0;  // 0 picks a free one
   const HttpLimits& limits;
   const ProtocolLimits& protocol;  // of the requests in POST /api/xml
+  LocalSocket local = {};
 };
 
 }  // namespace exchange

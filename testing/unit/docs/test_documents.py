@@ -20,7 +20,7 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 FOREIGN_FLAGS = set(
     "--cacert --data-binary --data-checksums --drainer-core --enable --engine --entrypoint"
     " --list-tests --matcher-core --mode --name --now --require-hashes --scenario"
-    " --workflow".split()
+    " --unix-socket --workflow".split()
 )
 METRIC = re.compile(r"\bexchange_\w+_(?:total|seconds|max)\b")
 

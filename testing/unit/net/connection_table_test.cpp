@@ -25,10 +25,10 @@ namespace {
 
 // A connection as its server sees it, and the client's end.
 struct Guest {
-  Guest(tcp::acceptor& acceptor, const char* from)
+  Guest(StreamAcceptor& acceptor, const char* from)
       : client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), socket(acceptor.get_executor()) {
     sockaddr_in own{.sin_family = AF_INET},
-        server{.sin_family = AF_INET, .sin_port = htons(acceptor.local_endpoint().port())};
+        server{.sin_family = AF_INET, .sin_port = htons(port_of(acceptor))};
     server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     ::inet_pton(AF_INET, from, &own.sin_addr);
     REQUIRE(::bind(client, reinterpret_cast<sockaddr*>(&own), sizeof own) == 0);
@@ -51,7 +51,7 @@ struct Guest {
     return text;
   }
   int client;
-  tcp::socket socket;
+  StreamSocket socket;
   std::optional<ConnectionSlot> slot;  // ends before the socket
 };
 
@@ -101,7 +101,7 @@ struct Port {
   Options options;
   Metrics metrics;
   boost::asio::io_context context;
-  tcp::acceptor acceptor = listen(context, listening(NetOptions{}, 0));
+  StreamAcceptor acceptor = listen(context, listening(NetOptions{}, 0));
   ConnectionTable table;
   std::vector<std::unique_ptr<Guest>> guests;
 };

@@ -18,7 +18,7 @@ from .errors import BadReply, ConnectionFailed, ExchangeError
 from .http_port import Fill
 from .market import MarketUpdate, market_data
 from .protocol import Execution, Operation, OrderId, ReplyReader, Status
-from .servers import PAUSE_MAX_S, PAUSE_MIN_S, at_fork
+from .servers import LOCAL, PAUSE_MAX_S, PAUSE_MIN_S, at_fork, shown
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -243,12 +243,15 @@ class AsyncExchange(Requests, Client):
             for _ in range(len(self._addresses)):
                 host, port = self._addresses[0]
                 try:
-                    reader, writer = await asyncio.wait_for(
-                        asyncio.open_connection(host, port, ssl=self._tls), self._timeout
+                    opening = (
+                        asyncio.open_unix_connection(host.removeprefix(LOCAL))
+                        if host.startswith(LOCAL)
+                        else asyncio.open_connection(host, port, ssl=self._tls)
                     )
+                    reader, writer = await asyncio.wait_for(opening, self._timeout)
                     self._link = _Link(reader, writer)
                     return self._link
                 except (OSError, asyncio.TimeoutError) as error:
-                    reasons.append(f"{host}:{port}: {error or 'no answer'}")
+                    reasons.append(f"{shown(host, port)}: {error or 'no answer'}")
                     self._addresses.rotate(-1)
             raise ConnectionFailed("cannot connect to " + "; ".join(reasons))

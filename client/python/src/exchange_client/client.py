@@ -56,8 +56,8 @@ T = TypeVar("T")
 class Client:
     """An exchange, as one account.
 
-    servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first
-        request.
+    servers: "HOST:PORT" or "unix:PATH", or several with commas, of which one is active. It connects
+        at the first request.
     account, key: whose orders; key only where the server asks for one (--auth).
     operator_key: with which such a server does what is the operator's: create_account() and what
         follows it below. Without it these are sent with account and key, of an account that is an
@@ -90,7 +90,7 @@ class Client:
         http: str | None = None,
         operator_key: str | None = None,
     ) -> None:
-        self._addresses = deque(addresses(servers))
+        self._addresses = deque(addresses(servers, may_be_local=True))
         self.account_id, self._key = account, key
         self._tls, self._timeout = tls_context(tls), _seconds(timeout, "timeout")
         if retry is None:

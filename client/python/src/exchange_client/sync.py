@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,16 @@ from .client import Client, Requests
 from .errors import BadReply, ConnectionFailed, ExchangeError
 from .events import AccountEvent, AccountSnapshot
 from .protocol import Operation, Outcome, ReplyReader, Status
-from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, at_fork, tls_context
+from .servers import (
+    LOCAL,
+    PAUSE_MAX_S,
+    PAUSE_MIN_S,
+    Tls,
+    at_fork,
+    connect,
+    shown,
+    tls_context,
+)
 from .web_socket import blocking
 
 P = ParamSpec("P")
@@ -29,11 +37,10 @@ class Connection:
     """
 
     def __init__(self, host: str, port: int, timeout: float = 30, tls: Tls = False) -> None:
-        self._socket = socket.create_connection((host, port), timeout)
+        self._socket = connect(host, port, timeout)
         try:
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             context = tls_context(tls)
-            if context:
+            if context and not host.startswith(LOCAL):
                 self._socket = context.wrap_socket(self._socket, server_hostname=host)
         except BaseException:
             self._socket.close()
@@ -221,7 +228,7 @@ class Exchange(Requests, Client):
                 self._connection = Connection(host, port, self._timeout, self._tls or False)
                 return self._connection
             except OSError as error:
-                reasons.append(f"{host}:{port}: {error.strerror or error}")
+                reasons.append(f"{shown(host, port)}: {error.strerror or error}")
                 self._addresses.rotate(-1)
         raise ConnectionFailed("cannot connect to " + "; ".join(reasons))
 

@@ -65,7 +65,7 @@ def options() -> argparse.ArgumentParser:
         "--connect",
         type=address,
         default="127.0.0.1:12345",
-        metavar="HOST:PORT",
+        metavar="HOST:PORT|unix:PATH",
         help="default: %(default)s",
     )
     add(
@@ -208,9 +208,9 @@ def digits(word: str) -> str:
 
 def address(word: str) -> tuple[str, int]:
     try:
-        (found,) = addresses(word)
+        (found,) = addresses(word, may_be_local=True)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{word!r} is not HOST:PORT") from None
+        raise argparse.ArgumentTypeError(f"{word!r} is not HOST:PORT or unix:PATH") from None
     return found
 
 
@@ -298,8 +298,8 @@ def replay(chosen: argparse.Namespace) -> int:
         for connection in connections:
             connection.close()
     if not chosen.dry_run:
-        host, _ = chosen.connect
-        address = chosen.http or f"{host_in_url(host)}:8080"
+        host, port = chosen.connect
+        address = chosen.http or f"{host_in_url(host) if port else 'localhost'}:8080"
         try:
             settings.report.read_others(address, settings, player.markets.values())
         except (ExchangeError, Unusable, ValueError) as error:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from exchange_client.errors import BadReply, ConnectionFailed
 from exchange_client.protocol import ReplyReader, frame
+from exchange_client.servers import connect, shown
 
 from .report import Report
 
@@ -31,11 +32,9 @@ class Connection:
         self.socket: socket.socket | None = None
         if address:
             try:
-                self.socket = socket.create_connection(address, CONNECT_S)
+                self.socket = connect(*address, CONNECT_S)
             except (OSError, UnicodeError) as error:
-                host, port = address
-                raise ConnectionFailed(f"cannot connect to {host}:{port}: {error}") from None
-            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                raise ConnectionFailed(f"cannot connect to {shown(*address)}: {error}") from None
             self.socket.setblocking(False)
         self.report = report
         self.unfinished: list[Unfinished] = []  # with a request that is not complete
