@@ -54,6 +54,10 @@ bool all_xml_chars(std::string_view text) {
         continue;
       }
     }
+    if (text.front() >= ' ' && text.front() < 0x7F) {
+      text.remove_prefix(1);
+      continue;
+    }
     const auto character = take_character(text);
     if (!character || !is_xml_char(*character)) return false;
   }
