@@ -121,7 +121,10 @@ void Server::serve() {
   recovered_->exchange.set_limits(options_.state);
   if (scheduler_) scheduler_->apply(recovered_->exchange.symbol_rows());
   core_ = std::make_unique<Core>(std::move(*recovered_), store_, clock_, options_.core, metrics_,
-                                 on_fatal_, on_projected_);
+                                 on_fatal_, on_projected_,
+                                 [this](auto events, auto references, BatchNumber batch) {
+                                   feed_.push_events(events, references, batch);
+                                 });
   recovered_.reset();
   if (scheduler_) scheduler_->start(*core_);
   transport_ = make_transport({.options = options_.net,

@@ -12,7 +12,7 @@ constexpr std::chrono::seconds beat_interval(1);
 constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 
 Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits,
-           Metrics& metrics, OnFatal on_fatal, OnProjected on_projected)
+           Metrics& metrics, OnFatal on_fatal, OnProjected on_projected, OnEvents on_events)
     : limits_(limits),
       metrics_(metrics),
       clock_(clock),
@@ -21,6 +21,7 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
       committer_(std::move(recovered.exchange), recovered.last_batch, store.journal(), clock,
                  limits, metrics),
       health_(committer_.health()),
+      on_events_(std::move(on_events)),
       order_reader_(store.tables(), clock, limits, metrics, *health_, committer_.executions_held(),
                     on_fatal_),
       projector_(
@@ -35,6 +36,7 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
   Metrics::set(metrics_.batch, recovered.last_batch);
   Metrics::set(metrics_.projected_batch, recovered.last_batch - recovered.batches_replayed);
   note_unprojected();  // of replayed batches, before a client can ask
+  show_events();
   thread_ = start_thread("core", on_fatal_, [this] { run(); });
 }
 
@@ -148,7 +150,7 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     // On a shared CPU the transport now sends these replies. What it receives meanwhile joins the
     // next batch: fewer commits and fewer switches between threads.
     yield_cpu();
-    if (committer_.exchange().has_new_events()) projector_.note_events();
+    show_events();
     first += batch.size();
     commands_of_all += commands;
     const std::size_t unprojected = committer_.exchange().changed_rows();
@@ -194,6 +196,21 @@ void Core::show_state() {
   Metrics::set(metrics_.orders_in_memory, exchange.orders_in_memory());
 }
 
+// Gives the events of the batch to the clients that follow their accounts.
+void Core::show_events() {
+  const Exchange& exchange = committer_.exchange();
+  const std::span events = exchange.new_events().subspan(events_shown_);
+  const std::span references = exchange.new_references().subspan(references_shown_);
+  events_shown_ += events.size();
+  references_shown_ += references.size();
+  if (events.empty() || !events_expected_) return;
+  references_of_events_.clear();
+  for (const ReferenceRow& row : references)
+    if (exchange.state().ledger.account(row.account).events() != 0)
+      references_of_events_.push_back(row);
+  on_events_(events, references_of_events_, committer_.last_batch());
+}
+
 void Core::note_unprojected() {
   if (committer_.exchange().changed_rows() == 0) return;
   health_->note_committed(committer_.last_batch());
@@ -211,11 +228,11 @@ void Core::offer_projection(std::size_t orders_max) {
   if (!hand_over_) {
     if (exchange.changed_rows() == 0 || !projector_.idle()) return;
     hand_over_ = HandOver{committer_.last_batch(), exchange.begin_hand_over(rows_)};
+    events_shown_ = references_shown_ = 0;
     health_->note_offered();
   }
   if (!exchange.continue_hand_over(rows_, orders_max)) return;
   projector_.offer(rows_, hand_over_->batch, hand_over_->closed);
-  if (exchange.has_new_events()) projector_.note_events();  // those since the hand-over began
   hand_over_.reset();
 }
 

@@ -5,9 +5,11 @@
 // holds replies until their commit; only Core and OrderReader call completion sinks.
 // Owner: Server. Thread: private functions run on the core thread; public ones as noted.
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/guarded.hpp"
@@ -21,6 +23,11 @@
 
 namespace exchange {
 
+// Called on the core thread, once the batch is committed and completed, with its events of accounts
+// and the references of orders of these accounts. It must not wait.
+using OnEvents = std::function<void(std::span<const EventRow> events,
+                                    std::span<const ReferenceRow> references, BatchNumber batch)>;
+
 class Core final : public Service {
  public:
   // Starts the core, projector and order reader threads. `store` is open, and `recovered` came from
@@ -28,7 +35,7 @@ class Core final : public Service {
   // more (fenced, corrupt store, a bug); then the process must end. All references must outlive the
   // core.
   Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-       OnFatal on_fatal, OnProjected on_projected = {});
+       OnFatal on_fatal, OnProjected on_projected = {}, OnEvents on_events = {});
   // Completes every submission, projects every journaled batch, and joins the threads.
   ~Core();
   // Makes the destructor skip the projection; the server that takes over does it. Any thread.
@@ -49,10 +56,13 @@ class Core final : public Service {
     return order_reader_.read_fills(range, std::move(on_read), waiting_max);
   }
   // Call it if a reader waits for rows of a committed batch. It shortens the pause before the next
-  // projection, as new events do. Any thread.
+  // projection. Any thread.
   void await_projection() { projector_.await_rows(); }
-  // Sets whether clients wait for events of accounts. Any thread.
-  void expect_events(bool expected) { projector_.expect_events(expected); }
+  // Likewise, and without rests.
+  void hurry_projection() { projector_.hurry(); }
+  // Sets whether the core calls on_events(). Once this returns, it does so for each batch after
+  // health()->committed_batch(). Any thread.
+  void expect_events(bool expected) { events_expected_ = expected; }
   // Calls `confirmed` on the core thread once the store has confirmed that this server is still the
   // active one. Does not call it while the store is unavailable, or if the core ends first. Any
   // thread.
@@ -82,6 +92,7 @@ class Core final : public Service {
   std::size_t run_batches(std::vector<Submission*>& submissions);  // returns the number of commands
   void complete(std::span<Submission* const> submissions);
   void show_state();
+  void show_events();
   void note_unprojected();
   void release_closed(std::size_t orders_max);
   void offer_projection(std::size_t orders_max);
@@ -100,7 +111,12 @@ class Core final : public Service {
   std::deque<Submission*> large_;      // taken from the inbox, deferred behind small ones
   Rows rows_;                          // swapped with the projector's, so that memory is reused
   std::optional<HandOver> hand_over_;  // in progress
-  bool all_released_ = true;           // of the closed orders that the tables have
+  const OnEvents on_events_;
+  std::atomic<bool> events_expected_ = false;
+  // those of the exchange's new rows that on_events_ got, or that it need not get
+  std::size_t events_shown_ = 0, references_shown_ = 0;
+  std::vector<ReferenceRow> references_of_events_;
+  bool all_released_ = true;  // of the closed orders that the tables have
   std::vector<std::pair<CompletionSink*, std::vector<Submission*>>> by_sink_;
   OrderReader order_reader_;
   Projector projector_;

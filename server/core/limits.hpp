@@ -21,8 +21,8 @@ struct CoreLimits {
   // minimum time from the start of a projection to the next one: rows that change often are written
   // once
   std::uint32_t projection_interval_ms = 200;
-  // the same minimum after rows with events of accounts that clients wait for
-  std::uint32_t events_interval_ms = 10;
+  // the same minimum if a reader waits for rows
+  std::uint32_t awaited_interval_ms = 10;
   std::uint64_t journal_batches_kept = 1'000;
   std::uint64_t journal_prune_step = 1'000;  // minimum number of rows deleted together
   // executions (24 bytes each) in outcomes that are not in a reply yet; beyond it, the core waits

@@ -75,10 +75,6 @@ void Projector::hurry() {
   bursts_.hurry();
 }
 
-void Projector::note_events() {
-  if (events_expected_) await_rows();
-}
-
 void Projector::await_rows() {
   const bool noted = slot_.with([](Slot& slot) { return std::exchange(slot.awaited, true); });
   if (!noted) slot_.notify();
@@ -108,14 +104,12 @@ void Projector::run() {
 }
 
 void Projector::take_turn(const Rows& rows, BatchNumber batch) {
-  const bool awaited = events_expected_ && !rows.events.empty();
   const std::chrono::milliseconds interval(limits_.projection_interval_ms),
-      soon(limits_.events_interval_ms);
+      soon(limits_.awaited_interval_ms);
   const std::chrono::nanoseconds began = now();
   {
     const Bursts::Work work(
         bursts_, std::chrono::duration_cast<std::chrono::nanoseconds>(interval * spread_intervals));
-    if (awaited) bursts_.hurry();
     project(rows, batch);
     prune(batch);
   }
@@ -129,8 +123,8 @@ void Projector::take_turn(const Rows& rows, BatchNumber batch) {
   });
   const std::chrono::nanoseconds taken = now() - began;
   const std::chrono::nanoseconds pause = interval - taken;
-  // Events and readers end the pause, but not before it has lasted as long as the projection: rows
-  // that change often are written less often.
+  // Readers end the pause, but not before it has lasted as long as the projection: rows that change
+  // often are written less often.
   const auto least = std::min(pause, std::max<std::chrono::nanoseconds>(soon - taken, taken));
   const auto ended = [](const Slot& slot) { return slot.hurry || slot.stopping; };
   slot_.wait_for(least, ended);

@@ -8,7 +8,6 @@
 // 3. It prunes journal rows only up to what the tables have secured.
 // Owner: Core.
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 
@@ -49,13 +48,7 @@ class Projector {
   std::chrono::nanoseconds time_left();
   // Skips the remaining rests of the current projection and the pause after it. Any thread.
   void hurry();
-  // Sets whether clients wait for events of accounts. If they do, rows with events are projected
-  // soon, and without rests. Any thread.
-  void expect_events(bool expected) { events_expected_ = expected; }
-  // Core thread. Call it if there are events that were not offered yet.
-  void note_events();
-  // Call it if a reader waits for rows that were not offered yet. Shortens the pause as events do.
-  // Any thread.
+  // Call it if a reader waits for rows that were not offered yet. Shortens the pause. Any thread.
   void await_rows();
 
  private:
@@ -88,7 +81,6 @@ class Projector {
   Guarded<Slot> slot_;
   Bursts bursts_;
   BatchNumber pruned_ = 0;
-  std::atomic<bool> events_expected_ = false;
   Thread thread_;
 };
 

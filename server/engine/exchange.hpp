@@ -72,8 +72,10 @@ class Exchange {
   // Returns the number of rows that take_changes() would copy now, or of those that changed since a
   // hand-over began.
   std::size_t changed_rows() const { return state_.changes.size(); }
-  // Returns true if there are events of accounts among them.
-  bool has_new_events() const { return !state_.changes.events.empty(); }
+  // Return the rows of these kinds among them, oldest first. Valid until the next command; a
+  // hand-over removes them.
+  std::span<const EventRow> new_events() const { return state_.changes.events; }
+  std::span<const ReferenceRow> new_references() const { return state_.changes.references; }
   // Frees the orders that closed up to `mark`, at most `orders_max` of them. Returns true if these
   // were all.
   bool release_closed(ClosedMark mark,

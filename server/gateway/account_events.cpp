@@ -1,7 +1,9 @@
 #include "gateway/account_events.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 
 namespace exchange {
 
@@ -47,8 +49,12 @@ asio::awaitable<AccountEvents::Begun> AccountEvents::begin(ConnectionPointer con
     if (!recording.exists) co_return unknown();
   }
   const auto deadline = Event::Clock::now() + std::chrono::milliseconds(limits_.stale_ms);
-  if (!co_await changes_.wait_for([this, &id] { return recorded(id) != nullptr; }, deadline))
-    co_return refused(tables_behind);
+  const auto is_recorded = [this, &id] {
+    if (recorded(id) != nullptr) return true;
+    core_.await_projection(true);
+    return false;
+  };
+  if (!co_await changes_.wait_for(is_recorded, deadline)) co_return refused(tables_behind);
   // After a start, the view may lack events that clients have from the previous server.
   const auto newest = [this, &id] { return recorded(id)->events; };
   if (request.from && !co_await changes_.wait_for(
@@ -65,7 +71,8 @@ asio::awaitable<AccountEvents::Begun> AccountEvents::begin(ConnectionPointer con
   const auto subscription = std::make_shared<Subscription>(
       Subscription{id, number, connection, request.from, key_version});
   followers_.emplace(number, subscription);
-  make_ready(subscription);
+  // after the return, so that the door knows the subscription before its first message
+  asio::post(context_, [this, subscription] { make_ready(subscription); });
   co_return Begun{subscription, {}};
 }
 
@@ -75,7 +82,12 @@ const MarketView::Account* AccountEvents::recorded(const AccountId& account) con
 }
 
 void AccountEvents::update_expected() {
-  core_.expect_events(beginning_ > 0 || !followers_.empty());
+  const bool expected = beginning_ > 0 || !followers_.empty();
+  if (std::exchange(expected_, expected) == expected) return;
+  core_.expect_events(expected);
+  references_.clear();
+  recent_.clear();
+  if (expected) unseen_ = core_.health().committed_batch();
 }
 
 void AccountEvents::make_ready(const SubscriptionPointer& subscription) {
@@ -96,32 +108,38 @@ asio::awaitable<std::vector<AccountEvents::Message>> AccountEvents::next(
       connection->waiting = nullptr;
       continue;
     }
-    if (has_message(*connection->ready.front())) {
-      const AddressTurns::Turn turn = co_await turns_.take(connection->address);
-      if (!connection->over) take_message(*connection, messages);
-      continue;
-    }
-    std::vector<EventRange> ranges;
-    const std::vector<SubscriptionPointer> of = take_ready(*connection, ranges);
-    CoreClient::Events events;
-    {
-      const AddressTurns::Turn reading = co_await reads_.take(connection->address);
-      if (!connection->over) events = co_await core_.read_events(std::move(ranges));
-    }
-    if (!events) break;  // the server stops
     const AddressTurns::Turn turn = co_await turns_.take(connection->address);
-    const Bursts::Work work(bursts_, spread);
-    for (std::size_t i = 0; i < of.size(); ++i) {
-      const std::vector<EventRow>& rows = (*events)[i];
-      // After a takeover a range may be empty: its events will be projected soon.
-      if (of[i]->over || rows.empty()) continue;
-      of[i]->sent = rows.back().number;
-      drop_sent(*of[i]);
-      if (view_->account(of[i]->number).events > of[i]->sent) make_ready(of[i]);
-      messages.push_back({of[i], write(*of[i], Update::Kind::events, rows)});
-    }
+    if (connection->over) break;
+    take_messages(*connection, messages);
+    if (!connection->behind.empty() && !std::exchange(connection->reading, true))
+      asio::co_spawn(context_, read(connection), asio::detached);
   }
   co_return messages;
+}
+
+asio::awaitable<void> AccountEvents::read(ConnectionPointer connection) {
+  // The connection ends if the server stops, or if there is no memory.
+  const auto ended = [](Connection* one) { one->over ? void() : end(*one); };
+  std::unique_ptr<Connection, decltype(ended)> failed(connection.get(), ended);
+  while (!connection->behind.empty()) {
+    std::vector<EventRange> ranges;
+    const std::vector<SubscriptionPointer> of = take_behind(*connection, ranges);
+    if (of.empty()) continue;
+    CoreClient::Events events;
+    {
+      const AddressTurns::Turn turn = co_await reads_.take(connection->address);
+      if (!connection->over) events = co_await core_.read_events(std::move(ranges));
+    }
+    if (!events) co_return;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      of[i]->read = std::move((*events)[i]);
+      of[i]->ready = false;
+      // After a takeover a range may be empty: its events will be projected soon.
+      if (!of[i]->over && has_message(*of[i])) make_ready(of[i]);
+    }
+  }
+  connection->reading = false;
+  failed.release();
 }
 
 bool AccountEvents::has_right_key(const Subscription& subscription) const {
@@ -130,20 +148,26 @@ bool AccountEvents::has_right_key(const Subscription& subscription) const {
 }
 
 bool AccountEvents::has_message(const Subscription& subscription) const {
-  return !subscription.begun || subscription.rules_changed || subscription.is_live() ||
-         !has_right_key(subscription);
+  return !subscription.begun || subscription.rules_changed || !subscription.read.empty() ||
+         is_live(subscription) || !has_right_key(subscription);
 }
 
-void AccountEvents::take_message(Connection& connection, std::vector<Message>& messages) {
-  const SubscriptionPointer subscription = connection.ready.front();
-  connection.ready.pop_front();
-  subscription->ready = false;
-  if (subscription->over) return;
-  // New rows may have replaced those in hand since the check in next(): then read the events.
-  if (!has_message(*subscription)) return make_ready(subscription);
-  messages.push_back(message(subscription));
-  if (!subscription->over && view_->account(subscription->number).events > subscription->sent)
-    make_ready(subscription);
+void AccountEvents::take_messages(Connection& connection, std::vector<Message>& messages) {
+  constexpr std::size_t bytes_max = 16'384;  // more than 50 messages with an event each
+  std::size_t bytes = 0;
+  while (!connection.ready.empty() && bytes < bytes_max) {
+    const SubscriptionPointer subscription = connection.ready.front();
+    connection.ready.pop_front();
+    if (!subscription->over && !has_message(*subscription)) {
+      connection.behind.push_back(subscription);
+      continue;
+    }
+    subscription->ready = false;
+    if (subscription->over) continue;
+    messages.push_back(message(subscription));
+    bytes += messages.back().text.size();
+    if (!subscription->over && has_more(*subscription)) make_ready(subscription);
+  }
 }
 
 AccountEvents::Message AccountEvents::message(const SubscriptionPointer& subscription) {
@@ -163,17 +187,12 @@ AccountEvents::Message AccountEvents::message(const SubscriptionPointer& subscri
   }
   if (std::exchange(subscription->rules_changed, false))
     return {subscription, write(*subscription, Kind::rules)};
-  return events_in_hand(subscription);
-}
-
-AccountEvents::Message AccountEvents::events_in_hand(const SubscriptionPointer& subscription) {
-  drop_sent(*subscription);
-  std::deque<EventRow>& rows = subscription->in_hand;
-  const std::vector<EventRow> events(std::make_move_iterator(rows.begin()),
-                                     std::make_move_iterator(rows.end()));
-  drop_rows(*subscription, rows.size());
+  const std::vector<EventRow> events =
+      !subscription->read.empty()
+          ? std::exchange(subscription->read, {})
+          : recent_.read(subscription->number, subscription->sent + 1, limits_.events_max);
   subscription->sent = events.back().number;
-  return {subscription, write(*subscription, Update::Kind::events, events)};
+  return {subscription, write(*subscription, Kind::events, events)};
 }
 
 std::string AccountEvents::write(const Subscription& subscription, Update::Kind kind,
@@ -187,18 +206,21 @@ std::string AccountEvents::write(const Subscription& subscription, Update::Kind 
                                         limits_);
 }
 
-std::vector<AccountEvents::SubscriptionPointer> AccountEvents::take_ready(
+std::vector<AccountEvents::SubscriptionPointer> AccountEvents::take_behind(
     Connection& connection, std::vector<EventRange>& ranges) {
   std::vector<SubscriptionPointer> taken;
-  std::size_t room = limits_.events_max;
-  while (!connection.ready.empty() && !has_message(*connection.ready.front()) && room > 0) {
-    const SubscriptionPointer subscription = connection.ready.front();
-    connection.ready.pop_front();
-    subscription->ready = false;
+  std::size_t room = limits_.read_events_max;
+  while (!connection.behind.empty() && room > 0) {
+    const SubscriptionPointer subscription = connection.behind.front();
+    connection.behind.pop_front();
     // Skip events that only the tables have: the view knows the symbols of its own events.
     const EventNumber newest = view_->account(subscription->number).events;
-    if (subscription->over || newest <= subscription->sent) continue;
-    const std::uint64_t count = std::min<std::uint64_t>(newest - subscription->sent, room);
+    if (subscription->over || newest <= subscription->sent) {
+      subscription->ready = false;
+      continue;
+    }
+    const std::uint64_t count =
+        std::min<std::uint64_t>({newest - subscription->sent, room, limits_.events_max});
     ranges.push_back({subscription->number, subscription->sent + 1, subscription->sent + count});
     taken.push_back(subscription);
     room -= count;
@@ -208,7 +230,6 @@ std::vector<AccountEvents::SubscriptionPointer> AccountEvents::take_ready(
 
 void AccountEvents::end(const SubscriptionPointer& subscription) {
   if (std::exchange(subscription->over, true)) return;
-  drop_rows(*subscription, subscription->in_hand.size());
   const auto [first, last] = followers_.equal_range(subscription->number);
   followers_.erase(
       std::find_if(first, last, [&](const auto& one) { return one.second == subscription; }));
@@ -218,36 +239,45 @@ void AccountEvents::end(const SubscriptionPointer& subscription) {
 void AccountEvents::end(Connection& connection) {
   connection.over = true;
   connection.ready.clear();  // a subscription keeps its connection: they would keep each other
+  connection.behind.clear();
   if (connection.waiting != nullptr) connection.waiting->set();
 }
 
-void AccountEvents::take(const Rows& rows) {
-  if (followers_.empty() || rows.events.empty()) return;
-  std::unordered_map<OrderId, const OrderReference*> new_ones;
-  for (const ReferenceRow& row : rows.references)
-    if (followers_.contains(row.account)) new_ones.emplace(row.order, &row.reference);
-  for (const EventRow& row : rows.events) {
-    const auto [first, last] = followers_.equal_range(row.account);
-    // After a takeover the server projects some events again. The view may have forgotten their
-    // orders.
-    if (first == last || row.number <= view_->account(row.account).events) continue;
-    EventRow event = row;
-    if (row.order != 0) {
-      const auto found = new_ones.find(row.order);
-      const OrderReference* const reference =
-          found != new_ones.end() ? found->second : view_->reference_of(row.order);
-      if (reference != nullptr)
-        event.reference = *reference;
-      else if (!view_->knows_reference_of(row.order))
-        continue;
-    }
-    for (auto at = first; at != last; ++at)
-      if (at->second->begun) take_row(*at->second, event);  // else a snapshot or a read has it
+void AccountEvents::take(const MarketFeed::Live& live) {
+  if (live.missed != 0) {
+    unseen_ = live.missed;
+    references_.clear();
   }
+  if (!expected_) return;
+  for (const ReferenceRow& row : live.references) references_.emplace(row.order, row.reference);
+  if (view_->batch() < unseen_) return;
+  for (const EventRow& row : live.events) {
+    if (EventRow event = row; complete(event)) recent_.add(std::move(event));
+    const auto [first, last] = followers_.equal_range(row.account);
+    for (auto at = first; at != last; ++at) {
+      const SubscriptionPointer& follower = at->second;
+      if (!follower->begun) continue;
+      if (has_more(*follower))
+        make_ready(follower);
+      else
+        core_.await_projection();
+    }
+  }
+}
+
+bool AccountEvents::complete(EventRow& event) const {
+  if (event.symbol >= view_->symbols().size()) return false;
+  if (event.order == 0) return true;
+  const auto found = references_.find(event.order);
+  const OrderReference* const reference =
+      found != references_.end() ? &found->second : view_->reference_of(event.order);
+  if (reference != nullptr) event.reference = *reference;
+  return reference != nullptr || view_->knows_reference_of(event.order);
 }
 
 void AccountEvents::publish(const Rows& rows) {
   if (followers_.empty()) return;
+  for (const ReferenceRow& row : rows.references) references_.erase(row.order);
   const auto for_each_follower = [this](AccountNumber account, const auto& use) {
     const auto [first, last] = followers_.equal_range(account);
     for (auto at = first; at != last; ++at)
@@ -262,30 +292,6 @@ void AccountEvents::publish(const Rows& rows) {
       follower->rules_changed = true;
       make_ready(follower);
     });
-}
-
-void AccountEvents::take_row(Subscription& subscription, const EventRow& row) const {
-  std::deque<EventRow>& rows = subscription.in_hand;
-  std::size_t& in_hand = subscription.connection->in_hand;
-  if (row.number <= subscription.sent) return;
-  const bool follows = rows.empty() || row.number == rows.back().number + 1;
-  if (!follows || in_hand >= limits_.events_max) drop_rows(subscription, rows.size());
-  if (in_hand >= limits_.events_max) return;
-  rows.push_back(row);
-  ++in_hand;
-}
-
-void AccountEvents::drop_rows(Subscription& subscription, std::size_t count) {
-  subscription.in_hand.erase(subscription.in_hand.begin(),
-                             subscription.in_hand.begin() + std::ptrdiff_t(count));
-  subscription.connection->in_hand -= count;
-}
-
-void AccountEvents::drop_sent(Subscription& subscription) {
-  const auto& rows = subscription.in_hand;
-  const auto is_sent = [&](const EventRow& row) { return row.number <= subscription.sent; };
-  drop_rows(subscription,
-            std::size_t(std::find_if_not(rows.begin(), rows.end(), is_sent) - rows.begin()));
 }
 
 void AccountEvents::check_keys() {

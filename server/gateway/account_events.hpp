@@ -1,16 +1,15 @@
 #pragma once
 // AccountEvents sends connections the events of the accounts that they follow
 // (docs/account-stream.md), in any format of a door. A connection gets its next message once it has
-// taken the previous one. A live follower gets the rows of the last projections, which are in hand
-// (in memory). A follower that is slow, or that reconnects, gets rows that are read from the
+// taken the previous one. A live follower gets recent events, which the core shows once their batch
+// is committed. A follower that is slow, or that reconnects, gets events that are read from the
 // tables. A slow client therefore needs little memory and loses no events.
 // Invariants:
 // 1. A follower gets each event once, in the order of the event numbers, without a gap.
-// 2. Each event that it gets was committed and is in the tables.
-// 3. Rows in hand follow each other without a gap. A connection has at most events_max of them;
-//    the other events are read from the tables.
-// 4. A row in hand equals the row of the tables. If the reference of its order is unknown, the
-//    event is read from the tables.
+// 2. Each event that it gets was committed.
+// 3. A recent event equals the row that the tables have later. An event whose symbol, or the
+//    reference of whose order, is not known here yet does not become a recent one.
+// 4. A connection keeps the events of at most one read of the tables, at most read_events_max.
 // Owner: the door's server. Thread: that of the market view.
 
 #include <boost/asio/awaitable.hpp>
@@ -20,13 +19,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/bursts.hpp"
 #include "gateway/address_turns.hpp"
 #include "gateway/core_client.hpp"
 #include "gateway/limits.hpp"
+#include "gateway/recent_events.hpp"
 #include "gateway/view_changes.hpp"
+#include "market_data/market_feed.hpp"
 #include "market_data/market_view.hpp"
 
 namespace exchange {
@@ -65,21 +67,19 @@ class AccountEvents {
     const std::uint64_t key_version;        // of the account, before its key was checked
     bool begun = false;                     // its first message was made
     EventNumber sent = 0;                   // the newest event in a message, or in the snapshot
-    std::deque<EventRow> in_hand = {};      // a message may contain some of them already
+    std::vector<EventRow> read = {};        // from the tables, for the next message
     bool rules_changed = false;             // since its newest message
-    bool ready = false, over = false;
-    // Whether the next event is in hand.
-    bool is_live() const {
-      return !in_hand.empty() && in_hand.front().number <= sent + 1 && in_hand.back().number > sent;
-    }
+    bool ready = false;  // in one of the two lists of its connection, or being read
+    bool over = false;
   };
   using SubscriptionPointer = std::shared_ptr<Subscription>;
   struct Connection {
     Connection(const PeerAddress& peer, Write write_) : address(peer), write(write_) {}
     const PeerAddress address;
     const Write write;
-    std::deque<SubscriptionPointer> ready;  // those that have something to send
-    std::size_t in_hand = 0;                // rows of its subscriptions
+    // those that have something to send, and among them those whose events must be read
+    std::deque<SubscriptionPointer> ready, behind;
+    bool reading = false;
     bool over = false;
     Event* waiting = nullptr;  // set while next() waits
   };
@@ -114,11 +114,12 @@ class AccountEvents {
   };
   boost::asio::awaitable<std::vector<Message>> next(ConnectionPointer connection);
   void end(const SubscriptionPointer& subscription);
-  void end(Connection& connection);
+  static void end(Connection& connection);
 
-  // Keeps the events of followed accounts in hand. Call it before the view gets the rows.
-  void take(const Rows& rows);
-  // Wakes the followers of these accounts. Call it once the view has the rows.
+  // Takes new events, and wakes the followers of their accounts. Call it before the view gets the
+  // rows of these batches.
+  void take(const MarketFeed::Live& live);
+  // Wakes the followers of accounts in the rows. Call it once the view has the rows.
   void publish(const Rows& rows);
   // Ends the subscriptions whose key is not the key of their account any more, even if they have no
   // new events.
@@ -131,25 +132,30 @@ class AccountEvents {
 
  private:
   const MarketView::Account* recorded(const AccountId& account) const;  // null: not yet
-  // Reports to the core whether clients wait for events: it then projects events soon.
+  // Makes the core show events, if there are followers.
   void update_expected();
   void make_ready(const SubscriptionPointer& subscription);
+  // Whether the next event is a recent one; whether it is that, or in the tables.
+  bool is_live(const Subscription& subscription) const {
+    return recent_.has(subscription.number, subscription.sent + 1);
+  }
+  bool has_more(const Subscription& subscription) const {
+    return is_live(subscription) || view_->account(subscription.number).events > subscription.sent;
+  }
+  // Sets the reference of the event's order. Returns false if it may be unknown.
+  bool complete(EventRow& event) const;
   bool has_right_key(const Subscription& subscription) const;
   // Whether a message is available without a read of the tables.
   bool has_message(const Subscription& subscription) const;
   Message message(const SubscriptionPointer& subscription);
-  Message events_in_hand(const SubscriptionPointer& subscription);
   std::string write(const Subscription& subscription, Update::Kind kind,
                     std::span<const EventRow> events = {}) const;
-  void take_row(Subscription& subscription, const EventRow& row) const;
-  static void drop_rows(Subscription& subscription, std::size_t count);
-  // Drops the rows in hand up to the newest event that was sent.
-  static void drop_sent(Subscription& subscription);
-  // Both remove ready subscriptions from the connection: take_message() one that has_message(),
-  // take_ready() those whose events must be read from the tables.
-  void take_message(Connection& connection, std::vector<Message>& messages);
-  std::vector<SubscriptionPointer> take_ready(Connection& connection,
-                                              std::vector<EventRange>& ranges);
+  // Takes some messages of ready subscriptions. The other subscriptions are behind then.
+  void take_messages(Connection& connection, std::vector<Message>& messages);
+  // Reads the events of the subscriptions that are behind.
+  boost::asio::awaitable<void> read(ConnectionPointer connection);
+  std::vector<SubscriptionPointer> take_behind(Connection& connection,
+                                               std::vector<EventRange>& ranges);
 
   boost::asio::io_context& context_;
   const std::optional<MarketView>& view_;
@@ -162,6 +168,12 @@ class AccountEvents {
   Bursts bursts_;
   std::multimap<AccountNumber, SubscriptionPointer> followers_;
   std::size_t beginning_ = 0;  // subscriptions that begin() prepares
+  bool expected_ = false;      // the core shows events
+  RecentEvents recent_{limits_.recent_events_max};
+  // The references of orders that the view does not have yet.
+  std::unordered_map<OrderId, OrderReference> references_;
+  // The core may not have shown all events up to this batch. The view gets them with the rows.
+  BatchNumber unseen_ = 0;
   std::uint64_t checked_key_version_ = 0;
 };
 

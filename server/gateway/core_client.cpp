@@ -151,9 +151,7 @@ asio::awaitable<bool> CoreClient::catch_up(const std::optional<MarketView>& view
   const auto is_there = [&] {
     if (health_->projected_batch() >= wanted && view && view->batch() >= wanted) return true;
     // The projection under way may have begun before this call, so request another after each.
-    state_.with([&](const State& state) {
-      if (attached() && !state.closed) core_->await_projection();
-    });
+    await_projection();
     return false;
   };
   if (wanted == 0) co_return true;

@@ -100,10 +100,17 @@ class CoreClient final : public CompletionSink {
   // is a standby. Waits while the store is unavailable.
   using Events = std::optional<OrderReader::Events>;
   boost::asio::awaitable<Events> read_events(std::vector<EventRange> ranges);
-  // Reports whether clients wait for events: if so, the core writes them to the tables soon.
+  // Sets whether the core shows the events of each batch (Core::expect_events()).
   void expect_events(bool expected) {
     state_.with([&](const State& state) {
       if (attached() && !state.closed) core_->expect_events(expected);
+    });
+  }
+  // Makes the next projection begin soon; if hurried, without rests.
+  void await_projection(bool hurried = false) {
+    state_.with([&](const State& state) {
+      if (!attached() || state.closed) return;
+      hurried ? core_->hurry_projection() : core_->await_projection();
     });
   }
 

@@ -22,6 +22,8 @@ struct GatewayLimits {
   // that was unavailable
   std::uint32_t stale_ms = 5'000;
   std::size_t events_max = 500;             // of an account in one message
+  std::size_t read_events_max = 2'000;      // of one connection, in one read of the tables
+  std::size_t recent_events_max = 100'000;  // in memory, of all accounts: 20 MB
   std::size_t event_reads_max = 4;          // of one address at once; also the limit of its begins
   std::size_t snapshot_lines_max = 10'000;  // orders, and positions, in the snapshot of an account
 };

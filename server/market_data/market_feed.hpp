@@ -1,9 +1,11 @@
 #pragma once
-// MarketFeed carries projected rows from the projector's thread to the thread of the MarketView.
-// push() copies them and returns; it waits only while at least rows_max rows are unread, so that
-// memory stays bounded if the reader is slow. Owner: Server.
+// MarketFeed carries rows to the thread of the MarketView: projected rows from the projector's
+// thread, and the events of accounts of each batch, before they are projected, from the core's.
+// Memory stays bounded if the reader is slow: push() waits while at least rows_max rows are unread;
+// push_events(), which must not wait, drops the events. Owner: Server.
 
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -36,7 +38,34 @@ class MarketFeed {
     if (wake) wake();
   }
 
-  // Thread: that of the reader. push() calls `wake`, without a lock, when take() has rows.
+  // The events of some batches. `missed`: events up to this batch were dropped; 0: none.
+  struct Live {
+    std::vector<EventRow> events;
+    std::vector<ReferenceRow> references;
+    std::uint64_t missed = 0;
+  };
+  // Thread: that of the core.
+  void push_events(std::span<const EventRow> events, std::span<const ReferenceRow> references,
+                   std::uint64_t batch) {
+    const auto wake = state_.with([&](State& state) {
+      if (state.ended) return std::function<void()>();
+      Live& live = state.live;
+      const bool is_awake = !live.events.empty() || live.missed != 0;
+      if (live.events.size() + live.references.size() >= events_max)
+        live = {.events = {}, .references = {}, .missed = batch};
+      else if (live.missed == 0) {
+        live.events.insert(live.events.end(), events.begin(), events.end());
+        live.references.insert(live.references.end(), references.begin(), references.end());
+      } else {
+        live.missed = batch;
+      }
+      return is_awake ? std::function<void()>() : state.wake;
+    });
+    if (wake) wake();
+  }
+
+  // Thread: that of the reader. push() and push_events() call `wake`, without a lock, when there
+  // are rows to take.
   void follow(std::function<void()> wake) {
     state_.with([&](State& state) { state.wake = wake; });
     wake();  // for rows that came before
@@ -49,7 +78,10 @@ class MarketFeed {
     state_.notify();
     return unread;
   }
-  // The reader stops: push() drops its rows from here on.
+  Live take_events() {
+    return state_.with([](State& state) { return std::exchange(state.live, {}); });
+  }
+  // The reader stops: later rows are dropped.
   void end() {
     state_.with([](State& state) {
       state.ended = true;
@@ -62,6 +94,7 @@ class MarketFeed {
   struct State {
     std::vector<Projected> unread;
     std::size_t rows = 0;
+    Live live;
     std::function<void()> wake;
     bool ended = false;
   };
@@ -75,6 +108,7 @@ class MarketFeed {
     return copy;
   }
 
+  static constexpr std::size_t events_max = 100'000;  // 15 MB
   const std::size_t rows_max_;
   Guarded<State> state_;
 };

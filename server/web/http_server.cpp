@@ -224,12 +224,13 @@ class HttpServer::State {
   // each response, so that many readers cannot delay the view, and thereby the projector.
   void apply() try {
     if (!view_) return;
+    // The events of a batch come before its projected rows.
     std::vector<MarketFeed::Projected> unread = feed_.take();
+    accounts_.take(feed_.take_events());
     if (unread.empty()) return;
     // Requests over HTTP wait at most four times this long, so that the XML port need not wait.
     const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
     for (const MarketFeed::Projected& projected : unread) {
-      accounts_.take(projected.rows);
       channel_.publish(view_->apply(projected.rows, projected.batch));
       accounts_.publish(projected.rows);
     }

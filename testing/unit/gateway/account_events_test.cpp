@@ -141,7 +141,7 @@ TEST_CASE_METHOD(FollowAccount, "a live follower gets its events without a read 
 }
 
 TEST_CASE_METHOD(FollowAccount, "a follower that is behind gets the rest from the tables") {
-  options.http.events_max = 2;  // in hand
+  options.http.recent_events_max = 2;
   start();
   trade();
   Socket socket = follow_account("1");
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(FollowAccount, "a follower that is behind gets the rest from th
 }
 
 TEST_CASE_METHOD(FollowAccount, "several followers of an account get each event once") {
-  options.http.events_max = 2;  // in hand
+  options.http.recent_events_max = 2;
   start();
   trade();
   std::vector<Socket> sockets;
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(FollowAccount, "several followers of an account get each event 
 }
 
 TEST_CASE_METHOD(FollowAccount, "a connection that follows many accounts gets all their events") {
-  options.http.events_max = 2;  // in hand, of all its accounts
+  options.http.recent_events_max = 2;
   start();
   trade();
   Socket socket = follow_account("1");
@@ -353,6 +353,7 @@ TEST_CASE_METHOD(FollowAccount, "events that the tables lack are not said to be 
   CHECK(receive(socket)["number"] == 1);
   store.hold_projections.begin();
   transact(1, "<order sym='SPY' amount='1' limit='1'/><order sym='SPY' amount='1' limit='1'/>");
+  CHECK(numbers(events(socket, 2)) == std::vector{2, 3});  // before they are in the tables
   send(socket, subscribe_account("1", 4));
   CHECK(receive(socket)["code"] == "service_unavailable");
   store.hold_projections.end();
