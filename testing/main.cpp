@@ -16,11 +16,6 @@ std::uint64_t seed;
 
 std::uint64_t test_seed() { return seed; }
 
-bool nightly() {
-  const char* value = std::getenv("EXCHANGE_NIGHTLY");
-  return value != nullptr && std::string(value) == "1";
-}
-
 int main(int argc, char** argv) {
   seed = std::random_device()();
   std::vector<char*> rest;
