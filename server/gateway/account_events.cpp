@@ -49,12 +49,15 @@ asio::awaitable<AccountEvents::Begun> AccountEvents::begin(ConnectionPointer con
     if (!recording.exists) co_return unknown();
   }
   const auto deadline = Event::Clock::now() + std::chrono::milliseconds(limits_.stale_ms);
-  const auto is_recorded = [this, &id] {
-    if (recorded(id) != nullptr) return true;
+  // A snapshot has what was committed before it was asked for, unless that takes too long.
+  const BatchNumber wanted = request.from ? 0 : core_.health().committed_batch();
+  const auto is_shown = [this, &id, wanted] {
+    if (recorded(id) != nullptr && view_->batch() >= wanted) return true;
     core_.await_projection(true);
     return false;
   };
-  if (!co_await changes_.wait_for(is_recorded, deadline)) co_return refused(tables_behind);
+  if (!co_await changes_.wait_for(is_shown, deadline) && recorded(id) == nullptr)
+    co_return refused(tables_behind);
   // After a start, the view may lack events that clients have from the previous server.
   const auto newest = [this, &id] { return recorded(id)->events; };
   if (request.from && !co_await changes_.wait_for(
