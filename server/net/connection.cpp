@@ -131,21 +131,16 @@ void serve_client(StreamSocket socket, Host& host, ConnectionTable& table,
   if (connection != nullptr) serve(std::move(connection));
 }
 
-void count_accept_failure(const boost::system::error_code& error, ConnectionTable& table,
-                          Metrics& metrics) {
-  if (table.stopping()) return;
-  Metrics::add(metrics.accept_failures);
-  if (is_fd_exhaustion(error)) table.handle_fd_exhaustion();
-}
-
-void accept_clients(const asio::any_io_executor& executor, StreamAcceptor& acceptor, Host& host,
-                    ConnectionTable& table, const TransportParts& parts) {
-  start_accepting(
-      executor, acceptor, std::chrono::milliseconds(parts.options.limits.accept_retry_ms),
-      [&](StreamSocket socket) { serve_client(std::move(socket), host, table, parts); },
-      [&](const boost::system::error_code& error) {
-        count_accept_failure(error, table, parts.metrics);
-      });
+void accept_clients(const asio::any_io_executor& executor, StreamAcceptor& acceptor,
+                    std::function<void(StreamSocket)> serve, ConnectionTable& table,
+                    const TransportParts& parts) {
+  start_accepting(executor, acceptor,
+                  std::chrono::milliseconds(parts.options.limits.accept_retry_ms), std::move(serve),
+                  [&](const boost::system::error_code& error) {
+                    if (table.stopping()) return;
+                    Metrics::add(parts.metrics.accept_failures);
+                    if (is_fd_exhaustion(error)) table.handle_fd_exhaustion();
+                  });
 }
 
 }  // namespace exchange

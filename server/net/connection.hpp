@@ -5,6 +5,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <coroutine>
+#include <functional>
 
 #include "core/service.hpp"
 #include "net/certificate.hpp"
@@ -79,12 +80,9 @@ inline void resume(Connection& connection) { connection.waiter.resume(); }
 // runs that context.
 void serve_client(StreamSocket socket, Host& host, ConnectionTable& table,
                   const TransportParts& parts);
-// Call it if accepting failed.
-void count_accept_failure(const boost::system::error_code& error, ConnectionTable& table,
-                          Metrics& metrics);
-// Accepts clients on `executor` until the acceptor is closed, and serves each client to its end on
-// the acceptor's context.
+// Accepts clients on `executor` until the acceptor is closed, and calls `serve` with each.
 void accept_clients(const boost::asio::any_io_executor& executor, StreamAcceptor& acceptor,
-                    Host& host, ConnectionTable& table, const TransportParts& parts);
+                    std::function<void(StreamSocket)> serve, ConnectionTable& table,
+                    const TransportParts& parts);
 
 }  // namespace exchange

@@ -49,7 +49,10 @@ class EventQueue : public Host {
   }
   void accept() {
     asio::post(accept_strand_, [this] { beat(); });
-    accept_clients(accept_strand_, acceptor_, *this, table_, parts_);
+    accept_clients(
+        accept_strand_, acceptor_,
+        [this](StreamSocket socket) { serve_client(std::move(socket), *this, table_, parts_); },
+        table_, parts_);
   }
   asio::any_io_executor accept_executor() { return accept_strand_; }
   // Serves a client of the UNIX-domain socket. Any thread.
@@ -227,15 +230,12 @@ class EventPolicy final : public Transport {
  private:
   // The first queue accepts, and the queues serve in turns.
   void accept_local() {
-    start_accepting(
+    accept_clients(
         queues_.front()->accept_executor(), local_->acceptor,
-        std::chrono::milliseconds(parts_.options.limits.accept_retry_ms),
         [this](StreamSocket socket) {
           queues_[next_++ % queues_.size()]->serve(std::move(socket));
         },
-        [this](const boost::system::error_code& error) {
-          count_accept_failure(error, table_, parts_.metrics);
-        });
+        table_, parts_);
   }
 
   const TransportParts parts_;

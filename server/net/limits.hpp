@@ -94,7 +94,7 @@ void add_options(NetLimits& limits, Add add) {
 
 // The UNIX-domain socket of "unix:PATH" or "unix:PATH?mode=660".
 struct LocalSocket {
-  std::string path;      // empty: there is none
+  std::string path;      // empty: no such socket
   unsigned mode = 0600;  // which users may connect
 };
 

@@ -13,7 +13,7 @@
 
 namespace exchange {
 
-// Of TCP, or of the UNIX domain.
+// A socket of TCP or of the UNIX domain.
 using StreamSocket = boost::asio::generic::stream_protocol::socket;
 using StreamAcceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
 
