@@ -58,7 +58,7 @@ class Core final : public Service {
   // Call it if a reader waits for rows of a committed batch. It shortens the pause before the next
   // projection. Any thread.
   void await_projection() { projector_.await_rows(); }
-  // Likewise, and without rests.
+  // Does the same, and ends the rests of the projection under way. Any thread.
   void hurry_projection() { projector_.hurry(); }
   // Sets whether the core calls on_events(). Once this returns, it does so for each batch after
   // health()->committed_batch(). Any thread.

@@ -122,8 +122,8 @@ asio::awaitable<std::vector<AccountEvents::Message>> AccountEvents::next(
 
 asio::awaitable<void> AccountEvents::read(ConnectionPointer connection) {
   // The connection ends if the server stops, or if there is no memory.
-  const auto ended = [](Connection* one) { one->over ? void() : end(*one); };
-  std::unique_ptr<Connection, decltype(ended)> failed(connection.get(), ended);
+  const auto end_it = [](Connection* one) { end(*one); };
+  std::unique_ptr<Connection, decltype(end_it)> failed(connection.get(), end_it);
   while (!connection->behind.empty()) {
     std::vector<EventRange> ranges;
     const std::vector<SubscriptionPointer> of = take_behind(*connection, ranges);
@@ -180,7 +180,7 @@ AccountEvents::Message AccountEvents::message(const SubscriptionPointer& subscri
     end(subscription);
     return {subscription, write(*subscription, Kind::key_changed), is_answer, true};
   }
-  const Bursts::Work work(bursts_, spread);
+  const Bursts::Work work(bursts_, spread);  // of one message: short ones need no rests
   if (is_answer) {
     const std::optional<EventNumber>& from = subscription->from;
     subscription->begun = true;
@@ -279,8 +279,8 @@ bool AccountEvents::complete(EventRow& event) const {
 }
 
 void AccountEvents::publish(const Rows& rows) {
-  if (followers_.empty()) return;
   for (const ReferenceRow& row : rows.references) references_.erase(row.order);
+  if (followers_.empty()) return;
   const auto for_each_follower = [this](AccountNumber account, const auto& use) {
     const auto [first, last] = followers_.equal_range(account);
     for (auto at = first; at != last; ++at)

@@ -51,13 +51,11 @@ class MarketFeed {
       if (state.ended) return std::function<void()>();
       Live& live = state.live;
       const bool is_awake = !live.events.empty() || live.missed != 0;
-      if (live.events.size() + live.references.size() >= events_max)
-        live = {.events = {}, .references = {}, .missed = batch};
-      else if (live.missed == 0) {
+      if (live.missed != 0 || live.events.size() + live.references.size() >= events_max) {
+        live = Live{.missed = batch};
+      } else {
         live.events.insert(live.events.end(), events.begin(), events.end());
         live.references.insert(live.references.end(), references.begin(), references.end());
-      } else {
-        live.missed = batch;
       }
       return is_awake ? std::function<void()>() : state.wake;
     });
