@@ -61,7 +61,7 @@ def run(*words):
 
 
 def framed(*messages):
-    """Of ITCH."""
+    """Messages of an ITCH file."""
     return b"".join(len(one).to_bytes(2, "big") + one for one in messages)
 
 

@@ -15,7 +15,7 @@ PAGE = PROJECT / "server" / "web" / "page"
 CHARTS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
 POLICY = "default-src 'self'"  # as the server sends it
 
-# Of windows: phones, a laptop, walls.
+# Sizes of windows: phones, a laptop, walls.
 SIZES = [(360, 740), (390, 844), (768, 1024), (1000, 700), (1280, 800), (1920, 1080), (3840, 2160)]
 
 _browser = None

@@ -24,7 +24,7 @@ from histories import (
 )
 from postgres import Cluster, ClusterError
 
-# Of the format of a journal file (server/journal/journal_file.hpp).
+# Sizes in a journal file (server/journal/journal_file.hpp).
 HEADER_BYTES, BLOCK_HEADER_BYTES, FRAGMENT_HEADER_BYTES, ALIGN_BYTES = 4096, 32, 32, 32
 
 

@@ -40,7 +40,7 @@ DELETE = struct.Struct(">Q")  # order
 REPLACE = struct.Struct(">QQII")  # order, new order, shares, price
 CROSS = struct.Struct(">Q")  # shares
 
-# Of each type of message, the bytes.
+# The bytes of each type of message.
 TYPES = (
     "S12 R39 H25 Y20 L26 V35 W12 K28 J35 h21 A36 F40 E31 C36 X23 D19 U35 P44 Q40 B19 I50 N20 O48"
 ).split()
