@@ -16,6 +16,9 @@ namespace exchange::testing {
 
 using Lines = std::vector<std::string>;  // one a row, columns joined by '|'
 
+inline const AccountId alice("1"), bob("007");
+inline const SymbolName spy("SPY");
+
 inline void run_sqlite(const std::string& path, const std::string& sql) {
   SqliteDatabase(path, SqliteDatabase::Use::write).run(sql.c_str());
 }

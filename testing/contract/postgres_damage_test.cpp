@@ -10,8 +10,6 @@ namespace {
 
 // Five batches, three of them projected.
 void fill(Store& store) {
-  const AccountId alice("1"), bob("2");
-  const SymbolName spy("SPY");
   const std::vector<Command> commands{
       CreateAccount{alice, Cash::whole(1'000), {.log2_n = 14, .r = 8, .p = 1, .salt = {1}}},
       CreateAccount{bob, Cash::whole(10)}, PlaceShares{spy, bob, Shares::whole(10)},
@@ -51,7 +49,7 @@ TEST_CASE("edited rows of PostgreSQL are refused with a reason") {
       {"UPDATE accounts SET balance_e16 = balance_e16 + 1 WHERE id = '1'", "cash not conserved"},
       {"UPDATE positions SET shares_e8 = 1", "shares not conserved"},
       {"UPDATE orders SET open_e8 = 1", "contradict themselves"},
-      {"DELETE FROM accounts WHERE id = '2'", "contradict themselves"},
+      {"DELETE FROM accounts WHERE id = '007'", "contradict themselves"},
       {"DELETE FROM journal WHERE batch = 5", "batch 4"},
       {"UPDATE journal SET payload = (SELECT payload FROM journal WHERE batch = 4) WHERE batch = 5",
        "journal batch 5"},

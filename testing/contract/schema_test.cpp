@@ -52,8 +52,8 @@ Lines plain(Lines lines) {
   return lines;
 }
 
-const AccountId alice("1"), bob("007"), carol("3");
-const SymbolName spy("SPY"), abc("ABC");
+const AccountId carol("3");
+const SymbolName abc("ABC");
 Timestamp at(std::int64_t microseconds) { return {1'795'256'990'000'000 + microseconds}; }
 
 // Opens the store and projects the results of a script of commands.

@@ -18,8 +18,7 @@ using namespace exchange::testing;
 
 namespace {
 
-const AccountId alice("1"), bob("007");
-const SymbolName spy("SPY"), null_named("NULL");
+const SymbolName null_named("NULL");
 const std::string awkward_payload("\0\\x'\"\xFF\n", 7);
 
 // A small market with every kind of row and with extreme numbers.

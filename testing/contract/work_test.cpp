@@ -41,7 +41,6 @@ class Steps {
 // order was replaced `replaced` times, and kept its place each time.
 Rows market(int filled, int replaced = 0) {
   const AccountId buyer("1"), seller("2");
-  const SymbolName spy("SPY");
   Exchange exchange;
   for (const AccountId& account : {buyer, seller})
     exchange.apply(CreateAccount{account, Cash::whole(1'000'000'000)}, {});

@@ -128,7 +128,7 @@ class Specimen {
   Everything stored_;
 };
 
-struct Counts {
+struct DamageCounts {
   std::uint64_t refused = 0, exact = 0, cut_short = 0;
   std::map<std::string, std::uint64_t> reasons;
 };
@@ -145,7 +145,7 @@ std::string reason(std::string text) {
 
 // Opens and reads the store; the damage must be refused or make no difference.
 void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::string& what,
-             Counts& counts) {
+             DamageCounts& counts) {
   specimen.put(files, with_mark);
   try {
     const Everything found = read_everything(specimen.path());
@@ -181,7 +181,7 @@ void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::
   }
 }
 
-void print(const char* what, const Counts& counts) {
+void print(const char* what, const DamageCounts& counts) {
   std::cout << what << ": " << counts.refused << " refused, " << counts.exact
             << " read exactly as stored, " << counts.cut_short << " cut short\n";
   for (const auto& [reason, count] : counts.reasons)
@@ -199,7 +199,7 @@ std::size_t units(const std::string& name, const Bytes& bytes) {
              : bytes.size() / page_bytes;
 }
 
-void damage_everywhere(Specimen& specimen, bool with_mark, Counts& counts) {
+void damage_everywhere(Specimen& specimen, bool with_mark, DamageCounts& counts) {
   std::mt19937_64 random(test_seed());
   for (const auto& [name, bytes] : specimen.files()) {
     if (bytes.empty()) continue;
@@ -252,11 +252,12 @@ void damage_everywhere(Specimen& specimen, bool with_mark, Counts& counts) {
   }
 }
 
-Counts damage_of(const char* name, End end, bool with_mark, std::uint64_t seed = test_seed()) {
+DamageCounts damage_of(const char* name, End end, bool with_mark,
+                       std::uint64_t seed = test_seed()) {
   Specimen specimen(seed, end);
   REQUIRE(specimen.files().size() == (end == End::closed ? 2 : 3));
   REQUIRE(specimen.stored().orders.size() > 50);
-  Counts counts;
+  DamageCounts counts;
   damage_everywhere(specimen, with_mark, counts);
   print(name, counts);
   CHECK(counts.refused > 200);
@@ -287,7 +288,7 @@ TEST_CASE("a backup under logs that were left behind is refused, or reads exactl
   // large enough for pages that are not in the log
   Specimen specimen(test_seed(), End::killed, 4 * Specimen::usual_batches);
   REQUIRE(specimen.backups().size() == 3);
-  Counts counts;
+  DamageCounts counts;
   for (const bool with_mark : {true, false})
     for (const Files& backup : specimen.backups())
       for (const int which : {1, 2, 3}) {

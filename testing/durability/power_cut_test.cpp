@@ -20,7 +20,7 @@ std::uint64_t seeds(std::uint64_t in_ci, std::uint64_t at_night) {
   return nightly() ? at_night : in_ci;
 }
 
-struct Counts {
+struct CutCounts {
   std::uint64_t starts = 0, cuts = 0, batches = 0, kept_in_flight = 0, sync_stops = 0,
                 refused_starts = 0, faults = 0;
   void add(const ServerOnDisk& server) {
@@ -40,9 +40,9 @@ struct Counts {
 // Runs many seeds: each is a server that is restarted several times, each time with the faults of
 // `plan(disk, random)`.
 template <class Plan>
-Counts many(std::uint64_t runs, int lives, Plan plan) {
+CutCounts many(std::uint64_t runs, int lives, Plan plan) {
   const std::string name = Catch::getResultCapture().getCurrentTestName();
-  Counts counts;
+  CutCounts counts;
   for (std::uint64_t seed = test_seed(); seed != test_seed() + runs; ++seed) {
     INFO("again: EXCHANGE_SEEDS=1 build/bin/durability_tests --seed " << seed << " '" << name
                                                                       << "'");
@@ -91,7 +91,7 @@ TEST_CASE("nothing is acknowledged on a disk that is full or fails to write or t
 
 TEST_CASE("every operation of a first start and of its first batches may be the last") {
   std::uint64_t operations = 0;
-  Counts counts;
+  CutCounts counts;
   for (std::uint64_t at = 1; operations == 0 || at <= operations; ++at) {
     INFO("operation " << at);
     ServerOnDisk server(7);

@@ -33,8 +33,8 @@ class WaitingSink : public CompletionSink {
   FaultyStore& store_;
 };
 
-struct Fixture {
-  Fixture() {
+struct CoreFixture {
+  CoreFixture() {
     store.open();
     limits.projection_interval_ms = 0;
   }
@@ -89,7 +89,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE_METHOD(
-    Fixture,
+    CoreFixture,
     "a submission completes only when its row is in the journal, however often the store fails") {
   FaultyStore::plan(store.append_faults, {Fault::lost, Fault::committed_but_lost, Fault::lost});
   start();
@@ -100,7 +100,7 @@ TEST_CASE_METHOD(
   CHECK(sink.journal_rows_at_completion == 2);
 }
 
-TEST_CASE_METHOD(Fixture, "submissions of one call complete in order") {
+TEST_CASE_METHOD(CoreFixture, "submissions of one call complete in order") {
   start();
   std::deque<Request> requests;
   for (int i = 0; i < 100; ++i)
@@ -109,7 +109,8 @@ TEST_CASE_METHOD(Fixture, "submissions of one call complete in order") {
   CHECK(sink.order == submitted);
 }
 
-TEST_CASE_METHOD(Fixture, "a commit takes so many commands at most, and never splits a request") {
+TEST_CASE_METHOD(CoreFixture,
+                 "a commit takes so many commands at most, and never splits a request") {
   limits.batch_commands_max = 10;
   start();
   std::deque<Request> requests;
@@ -127,7 +128,7 @@ TEST_CASE_METHOD(Fixture, "a commit takes so many commands at most, and never sp
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture, "a server that another has replaced replies no more and stops") {
+TEST_CASE_METHOD(CoreFixture, "a server that another has replaced replies no more and stops") {
   class Replaced : public MemoryStore {
    public:
     void append(BatchNumber batch, std::string_view payload) override {
@@ -154,7 +155,8 @@ TEST_CASE_METHOD(Fixture, "a server that another has replaced replies no more an
   CHECK(reason.get() == "another server has taken the store over");
 }
 
-TEST_CASE_METHOD(Fixture, "stopping projects everything, through a store that fails now and then") {
+TEST_CASE_METHOD(CoreFixture,
+                 "stopping projects everything, through a store that fails now and then") {
   FaultyStore::plan(store.project_faults, {Fault::lost, Fault::committed_but_lost, Fault::lost});
   limits.projection_interval_ms = 600'000;  // leaves all batches but the first to the stop
   start();
@@ -168,7 +170,7 @@ TEST_CASE_METHOD(Fixture, "stopping projects everything, through a store that fa
   CHECK(recover(store).batches_replayed == 0);
 }
 
-TEST_CASE_METHOD(Fixture,
+TEST_CASE_METHOD(CoreFixture,
                  "closed orders leave memory once projected and are read from the tables") {
   start();
   run(market);
@@ -189,7 +191,7 @@ TEST_CASE_METHOD(Fixture,
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture,
+TEST_CASE_METHOD(CoreFixture,
                  "a replace of an order that only the tables have is refused and counted") {
   start();
   run(market);
@@ -217,7 +219,7 @@ TEST_CASE_METHOD(Fixture,
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture,
+TEST_CASE_METHOD(CoreFixture,
                  "the number of a replacement is the id of no order, in the tables either") {
   start();
   run(market);
@@ -233,7 +235,7 @@ TEST_CASE_METHOD(Fixture,
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture, "a closed order is answered while its projection is in progress") {
+TEST_CASE_METHOD(CoreFixture, "a closed order is answered while its projection is in progress") {
   store.hold_projections.begin();
   start();
   std::vector<Command> trade = market;
@@ -246,7 +248,8 @@ TEST_CASE_METHOD(Fixture, "a closed order is answered while its projection is in
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture, "the journal keeps what it is asked to keep, and all of it if so asked") {
+TEST_CASE_METHOD(CoreFixture,
+                 "the journal keeps what it is asked to keep, and all of it if so asked") {
   class Pruned : public MemoryStore {
    public:
     void project(const Rows& rows, BatchNumber batch) override {
@@ -282,7 +285,7 @@ TEST_CASE_METHOD(Fixture, "the journal keeps what it is asked to keep, and all o
   }
 }
 
-TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits for them") {
+TEST_CASE_METHOD(CoreFixture, "when the tables lag too far behind, the core waits for them") {
   limits.unprojected_rows_max = 10;
   store.hold_projections.begin();
   start();
@@ -297,7 +300,7 @@ TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits fo
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture, "before the core has to wait for the tables, the projector hurries") {
+TEST_CASE_METHOD(CoreFixture, "before the core has to wait for the tables, the projector hurries") {
   limits.unprojected_rows_max = 10;
   limits.projection_interval_ms = 60'000;
   start();
@@ -315,7 +318,7 @@ TEST_CASE_METHOD(Fixture, "before the core has to wait for the tables, the proje
 }
 
 TEST_CASE_METHOD(
-    Fixture,
+    CoreFixture,
     "a reply has a bounded length: what could be long is refused, other cancels list nothing") {
   limits.reply_executions_max = 12;
   start();

@@ -23,8 +23,8 @@ using Fault = FaultyStore::Fault;
 
 namespace {
 
-struct Fixture {
-  Fixture() { store.open(); }
+struct PartsFixture {
+  PartsFixture() { store.open(); }
 
   std::vector<Outcome> commit(const std::vector<Command>& commands) {
     Submission submission;
@@ -54,7 +54,7 @@ bool is_resident(char* page) {
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "a batch is one journal row with the commands that changed state") {
+TEST_CASE_METHOD(PartsFixture, "a batch is one journal row with the commands that changed state") {
   const auto outcomes =
       commit({create, create, QueryOrder{account, 1}, CreateSymbol{SymbolName("SPY")}});
   CHECK(outcomes == std::vector<Outcome>{Created{}, Rejected{Reason::account_exists},
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(Fixture, "a batch is one journal row with the commands that cha
   CHECK(decode_journal_record(journal_after(store, 0)[0].payload).commands.size() == 2);
 }
 
-TEST_CASE_METHOD(Fixture, "the cancels of a connection that ends read no closed order") {
+TEST_CASE_METHOD(PartsFixture, "the cancels of a connection that ends read no closed order") {
   commit({create,
           PlaceOrder{account, SymbolName("S"), Side::buy, Shares::whole(1), Price::whole(1)},
           CancelOrder{account, 1}});
@@ -75,13 +75,14 @@ TEST_CASE_METHOD(Fixture, "the cancels of a connection that ends read no closed 
   CHECK(commit({cancel}) == std::vector<Outcome>{Rejected{Reason::nothing_open}});
 }
 
-TEST_CASE_METHOD(Fixture, "a batch that changes nothing writes nothing") {
+TEST_CASE_METHOD(PartsFixture, "a batch that changes nothing writes nothing") {
   commit({QueryOrder{account, 1}});
   CHECK(store.appends == 0);
   CHECK(committer.last_batch() == 0);
 }
 
-TEST_CASE_METHOD(Fixture, "an append that was lost is asked for by its number, then made again") {
+TEST_CASE_METHOD(PartsFixture,
+                 "an append that was lost is asked for by its number, then made again") {
   FaultyStore::plan(store.append_faults, {Fault::lost, Fault::lost});
   commit({create});
   CHECK(store.appends == 3);
@@ -90,7 +91,7 @@ TEST_CASE_METHOD(Fixture, "an append that was lost is asked for by its number, t
   CHECK(recover(store).exchange.balance(account) == Cash::whole(100));
 }
 
-TEST_CASE_METHOD(Fixture,
+TEST_CASE_METHOD(PartsFixture,
                  "an append that was committed, though it reported failure, is not made again") {
   FaultyStore::plan(store.append_faults, {Fault::committed_but_lost});
   commit({create});
@@ -100,7 +101,7 @@ TEST_CASE_METHOD(Fixture,
   CHECK(committer.last_batch() == 1);
 }
 
-TEST_CASE_METHOD(Fixture,
+TEST_CASE_METHOD(PartsFixture,
                  "while the store is unavailable nothing returns, and the metric shows it") {
   FaultyStore::plan(store.append_faults, {Fault::lost, Fault::committed_but_lost});
   FaultyStore::plan(store.resolve_faults, {Fault::lost, Fault::lost, Fault::none, Fault::lost});
@@ -111,7 +112,7 @@ TEST_CASE_METHOD(Fixture,
   CHECK(clock.time_us == 1'000'000'000 + 4 * 100'000);  // the first retry comes at once
 }
 
-TEST_CASE_METHOD(Fixture, "time never goes back, though the clock does") {
+TEST_CASE_METHOD(PartsFixture, "time never goes back, though the clock does") {
   commit({create});
   clock.time_us = 5;
   commit({CreateSymbol{SymbolName("SPY")}});
@@ -119,7 +120,8 @@ TEST_CASE_METHOD(Fixture, "time never goes back, though the clock does") {
   CHECK(recover(store).exchange.totals() == committer.exchange().totals());
 }
 
-TEST_CASE_METHOD(Fixture, "a clock behind the journal is reported once, until it has caught up") {
+TEST_CASE_METHOD(PartsFixture,
+                 "a clock behind the journal is reported once, until it has caught up") {
   const auto at = [&](std::int64_t seconds) {
     clock.time_us = seconds * 1'000'000;
     CapturedLog log;
@@ -136,7 +138,7 @@ TEST_CASE_METHOD(Fixture, "a clock behind the journal is reported once, until it
 }
 
 TEST_CASE_METHOD(
-    Fixture,
+    PartsFixture,
     "the replies of a batch hold a bounded number of executions; the rest comes in the next") {
   limits.executions_held_max = 3;
   const AccountId seller{"2"};

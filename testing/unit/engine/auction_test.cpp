@@ -12,7 +12,6 @@ using namespace exchange;
 
 namespace {
 
-const SymbolName sym("SYM");
 const SetInstrument reopen{.symbol = sym, .trading = Trading::open};
 
 // Small numbers: many books have several prices of the most volume.

@@ -212,7 +212,6 @@ TEST_CASE_METHOD(TwoTraders,
 
 TEST_CASE("every part of a command that changes the state is part of the digest") {
   const AccountId one("1");
-  const SymbolName sym("SYM");
   const auto placing = [&](const char* reference) {
     return PlaceOrder{
         one, sym, Side::buy, Shares::whole(10), Price::whole(50), OrderReference(reference)};

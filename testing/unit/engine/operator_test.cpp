@@ -8,8 +8,6 @@ using Lines = std::vector<std::string>;
 
 namespace {
 
-const SymbolName sym("SYM");
-
 class Operated : public TwoTraders {
  public:
   Outcome rules(SetAccount command) {

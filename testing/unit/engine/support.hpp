@@ -49,6 +49,8 @@ inline Exchange::Depth level(std::int64_t shares, std::int64_t price, std::uint3
   return {Price::whole(price), Shares::whole(shares).units(), orders};
 }
 
+inline const SymbolName sym("SYM");
+
 // An engine whose clock stands still unless the test moves it. Every command must leave it sound.
 class Market {
  public:

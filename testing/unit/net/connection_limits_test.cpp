@@ -19,9 +19,9 @@ namespace {
 using Refusal = AdmissionControl::Refusal;
 constexpr PeerAddress one{0, 1}, two{0, 2}, three{0, 3};
 
-struct Port {
-  explicit Port(const NetLimits& limits_) : limits(limits_), admission(limits) {}
-  ~Port() {
+struct LimitedPort {
+  explicit LimitedPort(const NetLimits& limits_) : limits(limits_), admission(limits) {}
+  ~LimitedPort() {
     for (const auto& connection : connections)
       if (connection) admission.remove(*connection);
   }
@@ -74,7 +74,7 @@ struct Times {
 }  // namespace
 
 TEST_CASE("an address at its limit is refused for that, though there is room") {
-  Port port({.connections_max = 4, .connections_per_address = 1});
+  LimitedPort port({.connections_max = 4, .connections_per_address = 1});
   REQUIRE(port.enter(one));
   CHECK(port.enter(one) == nullptr);
   CHECK(port.refusal == Refusal::address);
@@ -84,7 +84,7 @@ TEST_CASE("an address at its limit is refused for that, though there is room") {
 
 TEST_CASE(
     "the connection idle longest of the address with most is evicted, but none that executes") {
-  Port port({.connections_max = 4});
+  LimitedPort port({.connections_max = 4});
   ConnectionRecord* const executes = port.enter(one);
   executes->activity.begin_executing();
   ConnectionRecord* const silent = port.enter(one);
@@ -101,7 +101,7 @@ TEST_CASE(
 }
 
 TEST_CASE("among equals a connection is evicted only if it has been idle for evictable_idle_ms") {
-  Port port({.connections_max = 1, .evictable_idle_ms = 100});
+  LimitedPort port({.connections_max = 1, .evictable_idle_ms = 100});
   ConnectionRecord* const first = port.enter(one);
   port.now_ms = 99;
   CHECK(port.enter(two) == nullptr);
@@ -112,7 +112,7 @@ TEST_CASE("among equals a connection is evicted only if it has been idle for evi
 
 TEST_CASE(
     "a new connection of an address with many takes no place of those with fewer, however long they have been idle") {
-  Port port({.connections_max = 5, .evictable_idle_ms = 0});
+  LimitedPort port({.connections_max = 5, .evictable_idle_ms = 0});
   ConnectionRecord* const good = port.enter(three);
   port.now_ms = 1'000'000;
   for (const PeerAddress& address : {one, one, two, two}) REQUIRE(port.enter(address));
@@ -124,7 +124,7 @@ TEST_CASE(
 
 TEST_CASE(
     "a connection that was ended and has left counts no more, neither as open nor as closing") {
-  Port port({.connections_max = 4});
+  LimitedPort port({.connections_max = 4});
   ConnectionRecord* const first = port.enter(two);
   ConnectionRecord* const second = port.enter(two);
   for (const PeerAddress& address : {two, one}) REQUIRE(port.enter(address));
@@ -136,14 +136,14 @@ TEST_CASE(
 }
 
 TEST_CASE("a storm that is refused leaves the room to addresses with fewer connections") {
-  Port port({.connections_max = 4});
+  LimitedPort port({.connections_max = 4});
   for (const PeerAddress& address : {two, two, two, one}) REQUIRE(port.enter(address));
   CHECK(port.enter(two) == nullptr);
   CHECK(port.enter(three));  // in the same moment
 }
 
 TEST_CASE("closing connections have no place, but there are at most closing_max of them") {
-  Port port({.connections_max = 3, .connections_per_address = 9, .closing_max = 2});
+  LimitedPort port({.connections_max = 3, .connections_per_address = 9, .closing_max = 2});
   std::vector<ConnectionRecord*> all;
   for (int i = 0; i < 3; ++i) all.push_back(port.enter(one));
   REQUIRE(port.enter(two));
@@ -160,7 +160,7 @@ TEST_CASE("closing connections have no place, but there are at most closing_max 
 }
 
 TEST_CASE("without descriptors there is room for no more than is open, until they come back") {
-  Port port({.connections_max = 100});
+  LimitedPort port({.connections_max = 100});
   for (int i = 0; i < 3; ++i) REQUIRE(port.enter(one));
   CHECK(port.admission.handle_fd_exhaustion(0) == nullptr);  // the reserve is used first
   CHECK(port.admission.lacks_descriptors());

@@ -55,8 +55,8 @@ struct Guest {
   std::optional<ConnectionSlot> slot;  // ends before the socket
 };
 
-struct Port {
-  explicit Port(const std::function<void(Options&)>& adjust)
+struct TablePort {
+  explicit TablePort(const std::function<void(Options&)>& adjust)
       : table(adjusted(options, adjust).net.limits, options.protocol, metrics) {}
   static const Options& adjusted(Options& options, const std::function<void(Options&)>& adjust) {
     options.net.limits.sweep_ms = 1;
@@ -114,55 +114,55 @@ constexpr const char* exhausted =
     "<results><error>the server takes no more connections now "
     "(out of file descriptors)</error></results>\n";
 
-constexpr const char *one = "127.0.0.1", *two = "127.0.0.2", *three = "127.0.0.3";
+constexpr const char *host_one = "127.0.0.1", *host_two = "127.0.0.2", *host_three = "127.0.0.3";
 
 }  // namespace
 
 TEST_CASE(
     "an address at its limit gets a reply that names it, framed as others, until one leaves") {
   const bool length_first = GENERATE(false, true);
-  Port port([&](Options& options) {
+  TablePort port([&](Options& options) {
     options.net.limits.connections_per_address = 1;
     options.protocol.length_before_reply = length_first;
   });
-  Guest* const first = port.enter(one);
+  Guest* const first = port.enter(host_one);
   std::string reply;
-  REQUIRE(port.enter(one, &reply) == nullptr);
+  REQUIRE(port.enter(host_one, &reply) == nullptr);
   const std::string refusal =
       "<results><error>too many connections from your address (limit 1, "
       "--connections-per-address)</error></results>\n";
   CHECK(reply == (length_first ? std::to_string(refusal.size()) + "\n" : "") + refusal);
   CHECK(port.metrics.connections_refused[AdmissionLimit::peer].load() == 1);
   port.leave(first);
-  CHECK(port.enter(one));
+  CHECK(port.enter(host_one));
 }
 
 TEST_CASE("a new connection gets the place of the one idle longest, of the address with most") {
-  Port port([](Options& options) { options.net.limits.connections_max = 5; });
-  Guest* const oldest_of_all = port.enter(one);
-  Guest* const first = port.enter(two);
-  Guest* const idle_longest = port.enter(two);
-  Guest* const busy = port.enter(two);
+  TablePort port([](Options& options) { options.net.limits.connections_max = 5; });
+  Guest* const oldest_of_all = port.enter(host_one);
+  Guest* const first = port.enter(host_two);
+  Guest* const idle_longest = port.enter(host_two);
+  Guest* const busy = port.enter(host_two);
   port.execute(busy);
-  port.serve_later(port.enter(one));
+  port.serve_later(port.enter(host_one));
   port.serve_later(first);
-  REQUIRE(port.enter(three));
+  REQUIRE(port.enter(host_three));
   CHECK(idle_longest->ended());
   for (Guest* guest : {oldest_of_all, first, busy}) CHECK_FALSE(guest->ended());
   CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 1);
   // All addresses have as many now, and no connection has been idle for long.
   port.leave(idle_longest);
   std::string reply;
-  REQUIRE(port.enter(three, &reply) == nullptr);
+  REQUIRE(port.enter(host_three, &reply) == nullptr);
   CHECK(reply == full(5));
   CHECK(port.metrics.connections_refused[AdmissionLimit::limit].load() == 1);
 }
 
 TEST_CASE(
     "when descriptors run out, there is no room beyond what is open: a new connection gets a place of the address with most") {
-  Port port([](Options& options) { options.net.limits.sweep_ms = 1'000'000; });
-  for (int i = 0; i < 20; ++i) REQUIRE(port.enter(two));
-  Guest* const good = port.enter(one);
+  TablePort port([](Options& options) { options.net.limits.sweep_ms = 1'000'000; });
+  for (int i = 0; i < 20; ++i) REQUIRE(port.enter(host_two));
+  Guest* const good = port.enter(host_one);
   port.execute(port.guests.front().get());
   const auto descriptors = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
@@ -170,13 +170,13 @@ TEST_CASE(
   const auto before = descriptors();
   port.table.handle_fd_exhaustion();
   CHECK(descriptors() < before);  // one is free for the new connection
-  REQUIRE(port.enter(one));
+  REQUIRE(port.enter(host_one));
   CHECK(port.guests[1]->ended());
   CHECK(port.metrics.connections_ended[EndCause::evicted].load() == 1);
   CHECK_FALSE(good->ended());
   CHECK_FALSE(port.guests.front()->ended());
   std::string reply;
-  CHECK(port.enter(two, &reply) == nullptr);
+  CHECK(port.enter(host_two, &reply) == nullptr);
   CHECK(reply == exhausted);
   port.table.handle_fd_exhaustion();  // no reserve is left, and accepting would fail for ever
   CHECK(port.guests[2]->ended());
@@ -184,22 +184,22 @@ TEST_CASE(
 }
 
 TEST_CASE("descriptors that come back are used again") {
-  Port port([](Options&) {});
-  for (int i = 0; i < 4; ++i) REQUIRE(port.enter(one));
+  TablePort port([](Options&) {});
+  for (int i = 0; i < 4; ++i) REQUIRE(port.enter(host_one));
   port.table.handle_fd_exhaustion();
   Guest* fifth = nullptr;
-  CHECK(wait_for([&] { return fifth != nullptr || (fifth = port.enter(one)) != nullptr; }));
+  CHECK(wait_for([&] { return fifth != nullptr || (fifth = port.enter(host_one)) != nullptr; }));
 }
 
 TEST_CASE(
     "a connection without a request for the idle time is ended; one that is answered, or waits for the store, is not") {
-  Port port([](Options& options) { options.net.limits.idle_ms = 500; });
-  Guest* const silent = port.enter(one);
-  Guest* const works = port.enter(one);
-  Guest* const waits = port.enter(one);
+  TablePort port([](Options& options) { options.net.limits.idle_ms = 500; });
+  Guest* const silent = port.enter(host_one);
+  Guest* const works = port.enter(host_one);
+  Guest* const waits = port.enter(host_one);
   port.execute(waits);
   REQUIRE(wait_for([&] {
-    Port::serve(works);
+    TablePort::serve(works);
     return silent->ended();
   }));
   CHECK_FALSE(works->ended());
@@ -215,14 +215,14 @@ TEST_CASE(
   bool some_stayed = false;
   // a busy machine may end them all before the test looks
   for (int attempt = 0; attempt < 10 && !some_stayed; ++attempt) {
-    Port port([](Options& options) {
+    TablePort port([](Options& options) {
       options.net.limits.idle_ms = 200;
       options.net.limits.sweep_ms = 100;
     });
     port.let_time_pass();
-    for (std::uint64_t i = 0; i < many; ++i) REQUIRE(port.enter(one));
+    for (std::uint64_t i = 0; i < many; ++i) REQUIRE(port.enter(host_one));
     REQUIRE(wait_for([&] { return port.metrics.connections_ended[EndCause::idle].load() > 0; }));
-    for (const auto& guest : port.guests) Port::serve(guest.get());
+    for (const auto& guest : port.guests) TablePort::serve(guest.get());
     // enough for all, and less than the time that makes a connection idle again
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     some_stayed = port.metrics.connections_ended[EndCause::idle].load() < many;
@@ -232,11 +232,11 @@ TEST_CASE(
 }
 
 TEST_CASE("a connection that is ended, or lingers, is cut off if it still does not leave") {
-  Port port([](Options& options) {
+  TablePort port([](Options& options) {
     options.net.limits.linger_ms = 50;
     options.net.limits.stall_ms = 10;
   });
-  Guest *const lingers = port.enter(one), *const stalled = port.enter(one);
+  Guest *const lingers = port.enter(host_one), *const stalled = port.enter(host_one);
   ::shutdown(lingers->socket.native_handle(), SHUT_WR);
   lingers->slot->closing();
   CHECK(lingers->received() == "");  // the server sends no more
@@ -247,12 +247,12 @@ TEST_CASE("a connection that is ended, or lingers, is cut off if it still does n
 
 TEST_CASE(
     "if all hold too much, the connection that holds most and longest is ended, and its bytes are free") {
-  Port port([](Options& options) {
+  TablePort port([](Options& options) {
     options.protocol.frame_bytes_max = 100;
     options.net.limits.buffered_bytes_max = 2'000;  // half of it for this
   });
-  Guest *const good = port.enter(one), *const hog = port.enter(two), *const small = port.enter(two),
-               *const large = port.enter(three);
+  Guest *const good = port.enter(host_one), *const hog = port.enter(host_two),
+               *const small = port.enter(host_two), *const large = port.enter(host_three);
   good->slot->receiving(100);
   good->slot->idle();
   CHECK(port.table.buffered_bytes() == 0);

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 namespace {
 
-seconds at(int hours, int minutes, int of_minute = 0) {
+seconds time_of_day(int hours, int minutes, int of_minute = 0) {
   return seconds(hours * 3'600 + minutes * 60 + of_minute);
 }
 
@@ -100,11 +100,11 @@ TEST_CASE("a timetable has its steps, the days and the time of a volatility auct
       "23:59:59 close",
       "file");
   const SymbolName xyz1("xyz1"), z("Z");
-  CHECK(timetable == Timetable{{{at(10, 0), StepKind::open, {}},
-                                {at(10, 40), StepKind::auction, {abc, xyz1}},
-                                {at(10, 40), StepKind::halt, {z}},
-                                {at(10, 45), StepKind::uncross, {}},
-                                {at(23, 59, 59), StepKind::close, {}}},
+  CHECK(timetable == Timetable{{{time_of_day(10, 0), StepKind::open, {}},
+                                {time_of_day(10, 40), StepKind::auction, {abc, xyz1}},
+                                {time_of_day(10, 40), StepKind::halt, {z}},
+                                {time_of_day(10, 45), StepKind::uncross, {}},
+                                {time_of_day(23, 59, 59), StepKind::close, {}}},
                                0b010'1110,
                                seconds(60)});
   CHECK(describe(timetable.steps[1]) == "10:40 auction");

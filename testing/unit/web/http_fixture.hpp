@@ -11,6 +11,7 @@
 
 #include "auth/scrypt.hpp"
 #include "catch.hpp"
+#include "json/json_input.hpp"
 #include "support/in_process_server.hpp"
 
 namespace exchange::testing {
@@ -19,7 +20,6 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 namespace websocket = beast::websocket;
-using Json = nlohmann::json;
 using namespace nlohmann::literals;  // R"({})"_json
 
 // The header fields with which tests log in, and the refusal of a login.
@@ -44,7 +44,7 @@ struct Exchanged {
   unsigned status = 0;
   std::string body, content_type;
   http::fields fields;
-  Json json() const { return Json::parse(body); }
+  JsonInput json() const { return JsonInput::parse(body); }
 };
 
 inline http::request<http::empty_body> get_request(const std::string& target) {
@@ -140,7 +140,7 @@ struct Market : HttpFixture {
     REQUIRE(post(first_ask).status == 200);
     await_view();
   }
-  Json without_times(const std::string& target) {
+  JsonInput without_times(const std::string& target) {
     const Exchanged got = get(target);
     INFO(target << ": " << got.body);
     REQUIRE(got.status == 200);
@@ -150,7 +150,7 @@ struct Market : HttpFixture {
       const std::size_t digits = at + 5;
       body.replace(digits, body.find_first_not_of("0123456789", digits) - digits, "1");
     }
-    return Json::parse(body);
+    return JsonInput::parse(body);
   }
 };
 
@@ -176,20 +176,21 @@ struct Follow : HttpFixture {
     socket.text(true);
     socket.write(asio::buffer(text));
   }
-  static Json receive(Socket& socket) {
+  static JsonInput receive(Socket& socket) {
     beast::flat_buffer buffer;
     socket.read(buffer);
-    return Json::parse(beast::buffers_to_string(buffer.data()));
+    return JsonInput::parse(beast::buffers_to_string(buffer.data()));
   }
   static std::string subscribe(const std::string& symbol) {
-    return Json{{"subscribe", symbol}}.dump();
+    return JsonInput{{"subscribe", symbol}}.dump();
   }
   // Sends a request to be answered on the same connection.
-  static std::string message(const Json& id, const std::string& verb, const std::string& members) {
+  static std::string message(const JsonInput& id, const std::string& verb,
+                             const std::string& members) {
     return "{\"id\":" + id.dump() + ",\"" + verb + "\":" + members + "}";
   }
   // Returns the status and the members of the next response, without the times of executions.
-  static std::string response(Socket& socket, const Json& id) {
+  static std::string response(Socket& socket, const JsonInput& id) {
     beast::flat_buffer buffer;
     socket.read(buffer);
     auto json = nlohmann::ordered_json::parse(beast::buffers_to_string(buffer.data()));

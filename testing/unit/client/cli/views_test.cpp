@@ -36,7 +36,7 @@ Json message(const char* type, int sequence, const char* bids, const char* asks,
           {"asks", Json::parse(asks)},
           {"trades", trades}};
 }
-const Json snapshot =
+const Json first_book =
     message("snapshot", 3, R"([["145.67", "60", 1], ["9", "1", 1]])", R"([["146", "10.5", 2]])",
             {trade("145.67", "40", "sell", 2, 1700000001123456),
              trade("144", "1", "buy", 2, 1700000000000001)});
@@ -137,7 +137,7 @@ TEST_CASE("an account is shown with cash, positions and open orders") {
 }
 
 TEST_CASE("a book has bids to the left of asks, best first") {
-  CHECK(book_view(snapshot, {}) ==
+  CHECK(book_view(first_book, {}) ==
         "SPY\n"
         "ORDERS  SHARES     BID  ASK  SHARES  ORDERS\n"
         "     1      60  145.67  146    10.5       2\n"
@@ -157,14 +157,14 @@ TEST_CASE("own orders are marked in the book, and listed alone") {
            "opened_at_us": 1700000000000000},
           {"order": 4, "symbol": "ABC", "side": "buy", "shares": "9", "limit": "9", "open": "9",
            "opened_at_us": 1700000000000000}]})");
-  CHECK(book_view(snapshot, {}, account) ==
+  CHECK(book_view(first_book, {}, account) ==
         "SPY\n"
         "YOURS  ORDERS  SHARES     BID  ASK  SHARES  ORDERS  YOURS\n"
         "  6.5       1      60  145.67  146    10.5       2      1\n"
         "            1       1       9\n");
   CHECK_THAT(orders_view(account, {}), contains_text("    4  buy   ABC"));
   account["orders"] = Json::array();
-  CHECK(book_view(snapshot, {}, account) == book_view(snapshot, {}));
+  CHECK(book_view(first_book, {}, account) == book_view(first_book, {}));
 }
 
 TEST_CASE("a book that is not open says so, and what its auction would execute") {
@@ -186,7 +186,7 @@ TEST_CASE("a book that is not open says so, and what its auction would execute")
 }
 
 TEST_CASE("trades and symbols are tables") {
-  CHECK(trades_view(snapshot, {}) ==
+  CHECK(trades_view(first_book, {}) ==
         "TIME                 SHARES   PRICE  TAKER  BUY ORDER  SELL ORDER\n"
         "2023-11-14 22:13:21      40  145.67  sell           1           2\n"
         "2023-11-14 22:13:20       1     144  buy            1           2\n");
@@ -222,7 +222,7 @@ TEST_CASE("answers that lack something are not understood") {
 TEST_CASE("a market follows its updates and notices a gap") {
   WatchedSymbol market;
   CHECK(!market.apply(update(4, "[]", "[]")));  // no snapshot came before it
-  CHECK(market.apply(snapshot));
+  CHECK(market.apply(first_book));
   CHECK(market.top() == "145.67 60 146 10.5");
   CHECK(market.new_trades().empty());
   CHECK(
@@ -236,7 +236,7 @@ TEST_CASE("a market follows its updates and notices a gap") {
   CHECK(market.tape().front().time_us == 1700000002000000);
   CHECK(!market.apply(update(6, "[]", "[]")));
   CHECK(!market.known());
-  CHECK(market.apply(snapshot));
+  CHECK(market.apply(first_book));
   CHECK(market.top() == "145.67 60 146 10.5");
   CHECK(market.tape().size() == 2);
 }
@@ -245,7 +245,7 @@ TEST_CASE(
     "without a terminal a change is a line: trades first, then the best prices where they are new") {
   WatchedSymbol market;
   std::string top;
-  market.apply(snapshot);
+  market.apply(first_book);
   CHECK(change_lines("SPY", market, top) == Lines{"top SPY 145.67 60 146 10.5"});
   market.apply(update(4, R"([["9", "2", 2]])", "[]"));
   CHECK(change_lines("SPY", market, top).empty());
@@ -284,8 +284,8 @@ TEST_CASE("a leaderboard is shown by names, or by ids where there are none") {
 
 TEST_CASE("the picture fits the terminal at every size") {
   WatchedSymbol market, other;
-  market.apply(snapshot);
-  other.apply(snapshot);
+  market.apply(first_book);
+  other.apply(first_book);
   CHECK(picture({{"SPY", &market}}, {24, 80}, {}) ==
         Lines{"SPY  last 40 @ 145.67", "ORDERS  SHARES     BID  ASK  SHARES  ORDERS",
               "     1      60  145.67  146    10.5       2", "     1       1       9", "", "", "",

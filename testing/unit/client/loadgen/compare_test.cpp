@@ -80,12 +80,12 @@ struct Folder : exchange::testing::TemporaryFolder {
   }
 };
 
-struct Outcome {
+struct Finished {
   int code;
   std::string out, errors;
 };
 
-Outcome run(std::vector<std::string> arguments) {
+Finished run(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "compare");
   std::vector<const char*> argv;
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
@@ -250,14 +250,14 @@ TEST_CASE("runs that are too short, or not answered, are not said to be without 
   Json brief = sample_report();
   brief["series"] = Json::array({brief["series"][0]});
   const Folder folder;
-  const Outcome outcome = run({folder.file("a.json", brief), folder.file("b.json", brief)});
+  const Finished outcome = run({folder.file("a.json", brief), folder.file("b.json", brief)});
   CHECK(outcome.code == 4);
   CHECK_THAT(outcome.out, contains_text("Cannot tell: throughput, response p99 without"));
   CHECK_THAT(outcome.out, contains_text("five measured seconds, or in two runs"));
   CHECK(outcome.out.find("No regression") == std::string::npos);
   Json silent = sample_report();
   silent["result"]["answered"] = silent["result"]["requests_per_s"] = 0;
-  const Outcome unanswered = run({folder.file("a.json", silent), folder.file("b.json", silent)});
+  const Finished unanswered = run({folder.file("a.json", silent), folder.file("b.json", silent)});
   CHECK(unanswered.code == 4);
   CHECK_THAT(unanswered.out, contains_text("Cannot tell: throughput"));
 }
@@ -266,7 +266,7 @@ TEST_CASE("compare prints a table, the doubts and the regression") {
   const Folder folder;
   Json other = slower(1.2);
   other["load"]["clients"] = 100;
-  const Outcome outcome =
+  const Finished outcome =
       run({folder.file("a.json", sample_report()), folder.file("b.json", other)});
   CHECK_THAT(outcome.out, contains_text("a.json  (commit 1436c54)\nB  "));
   CHECK_THAT(
@@ -289,7 +289,7 @@ TEST_CASE("compare puts each further report beside the first") {
   const Folder folder;
   const std::string a = folder.file("a.json", sample_report()),
                     b = folder.file("b.json", slower(1.0)), c = folder.file("c.json", slower(1.2));
-  const Outcome outcome = run({a, b, c});
+  const Finished outcome = run({a, b, c});
   CHECK(outcome.code == 1);
   CHECK_THAT(outcome.out, contains_text("A  " + a + "  (commit 1436c54)\nB  " + b));
   CHECK_THAT(outcome.out, contains_text("A  " + a + "  (commit 1436c54)\nB  " + c));
@@ -318,7 +318,7 @@ TEST_CASE("a file that cannot be used is named, with what is wrong with it") {
       {folder.file("hollow.json", hollow), "the result has no throughput"},
   };
   for (const auto& [path, wrong] : files) {
-    const Outcome outcome = run({good, path});
+    const Finished outcome = run({good, path});
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.errors, contains_text("loadgen compare: " + path + ": " + wrong));
     CHECK(outcome.out == "");

@@ -11,8 +11,9 @@ using namespace exchange::loadgen;
 
 namespace {
 
-const Workload workload({.symbols = 3, .account_prefix = "9"}, 5);
-const Action order{.kind = Action::Kind::order, .symbol = 2, .amount = -7, .limit_cents = 99'50};
+const Workload three_symbols({.symbols = 3, .account_prefix = "9"}, 5);
+const Action sell_order{
+    .kind = Action::Kind::order, .symbol = 2, .amount = -7, .limit_cents = 99'50};
 const std::string order_attributes = "sym=\"SYM2\" amount=\"-7\" limit=\"99.50\"";
 const std::string opened = "<opened " + order_attributes + " id=\"12\"/>";
 
@@ -20,7 +21,7 @@ ReplyCheck check(const std::vector<Action>& elements, const std::string& documen
                  bool lenient = false) {
   ReplyCheck answer{.lenient = lenient};
   answer.problem = "from before";
-  check_reply(workload, 3, {0, elements}, document, answer);
+  check_reply(three_symbols, 3, {0, elements}, document, answer);
   return answer;
 }
 
@@ -29,14 +30,14 @@ std::string results(const std::string& elements) { return "<results>" + elements
 }  // namespace
 
 TEST_CASE("an order is answered by its own attributes and an id, or rejected with them") {
-  const ReplyCheck right = check({order}, results(opened));
+  const ReplyCheck right = check({sell_order}, results(opened));
   CHECK(right.problem == "");
   REQUIRE(right.elements.size() == 1);
   CHECK(!right.elements[0].rejected);
   CHECK(right.elements[0].opened == 12);
   // the answer points into it
   const std::string rejection = results("<error " + order_attributes + ">not enough cash</error>");
-  const ReplyCheck rejected = check({order}, rejection);
+  const ReplyCheck rejected = check({sell_order}, rejection);
   CHECK(rejected.problem == "");
   REQUIRE(rejected.elements.size() == 1);
   CHECK(rejected.elements[0].rejected);
@@ -48,11 +49,11 @@ TEST_CASE("an order is answered by its own attributes and an id, or rejected wit
         results("<opened sym=\"SYM2\" amount=\"7\" limit=\"99.50\" id=\"12\"/>"),
         results("<status id=\"12\"/>"), results(""), results("<error>no</error>"),
         results(opened + opened)}) {
-    CHECK(check({order}, wrong).problem != "");
-    CHECK(!check({order}, wrong).malformed);
+    CHECK(check({sell_order}, wrong).problem != "");
+    CHECK(!check({sell_order}, wrong).malformed);
   }
-  CHECK(check({order}, "<results>" + opened).malformed);
-  CHECK(check({order}, "<html></html>").malformed);
+  CHECK(check({sell_order}, "<results>" + opened).malformed);
+  CHECK(check({sell_order}, "<html></html>").malformed);
 }
 
 TEST_CASE("the same numbers in other words are a deviation, other numbers are wrong") {
@@ -62,7 +63,7 @@ TEST_CASE("the same numbers in other words are a deviation, other numbers are wr
         "sym=\"SYM2\" amount=\"-7\" limit=\"99.500000000000014\"",
         "sym=\"SYM2\" amount=\"-7\" limit=\"9.95E1\""}) {
     const ReplyCheck answer =
-        check({order}, results("<opened " + std::string(attributes) + " id=\"12\"/>"));
+        check({sell_order}, results("<opened " + std::string(attributes) + " id=\"12\"/>"));
     CHECK(answer.problem == "");
     REQUIRE(answer.deviations.sentences().size() == 1);
     CHECK_THAT(answer.deviations.sentences().front(), contains_text("R8"));
@@ -70,8 +71,8 @@ TEST_CASE("the same numbers in other words are a deviation, other numbers are wr
   for (const char* attributes :
        {"sym=\"SYM2\" amount=\"7\" limit=\"99.5\"", "sym=\"SYM2\" amount=\"-7\" limit=\"99.51\"",
         "sym=\"SYM2\" amount=\"-7\"", "sym=\"sym2\" amount=\"-7\" limit=\"99.50\""})
-    CHECK(check({order}, results("<opened " + std::string(attributes) + " id=\"12\"/>")).problem !=
-          "");
+    CHECK(check({sell_order}, results("<opened " + std::string(attributes) + " id=\"12\"/>"))
+              .problem != "");
 }
 
 TEST_CASE("an id is whatever the server gives, and may be asked for") {
@@ -79,7 +80,7 @@ TEST_CASE("an id is whatever the server gives, and may be asked for") {
                                "6ba7b810-9dad-11d1-80b4-00c04fd430c8"}) {
     INFO(id);
     const ReplyCheck answer =
-        check({order}, results("<opened " + order_attributes + " id=\"" + id + "\"/>"));
+        check({sell_order}, results("<opened " + order_attributes + " id=\"" + id + "\"/>"));
     CHECK(answer.problem == "");
     const std::uint64_t number = answer.elements.at(0).opened;
     CHECK(number >= text_ids_begin);
@@ -103,7 +104,7 @@ TEST_CASE(
   const std::string bare = results("<error>unknown order</error>"),
                     without_limit = results("<opened sym=\"SYM2\" amount=\"-7\" id=\"12\"/>");
   for (const auto& [action, document] :
-       {std::pair{query, bare}, {order, bare}, {order, without_limit}}) {
+       {std::pair{query, bare}, {sell_order, bare}, {sell_order, without_limit}}) {
     CHECK(check({action}, document).problem != "");
     const ReplyCheck answer = check({action}, document, true);
     CHECK(answer.problem == "");
@@ -115,7 +116,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a root of another name is a deviation, if what is inside is right") {
-  const ReplyCheck answer = check({order}, "<result>" + opened + "</result>");
+  const ReplyCheck answer = check({sell_order}, "<result>" + opened + "</result>");
   CHECK(answer.problem == "");
   CHECK_THAT(answer.deviations.sentences().at(0), contains_text("R1"));
 }
@@ -235,8 +236,8 @@ TEST_CASE("a cancel of all is answered by one element or more, or one error") {
 TEST_CASE("several orders in one request are answered each in its place") {
   const Action query{.kind = Action::Kind::query, .id = 12};
   const std::string status = "<status id=\"12\"><open shares=\"7\"/></status>";
-  CHECK(check({order, query, order}, results(opened + status + opened)).problem == "");
-  CHECK(check({order, query, order}, results(opened + opened + status)).problem != "");
+  CHECK(check({sell_order, query, sell_order}, results(opened + status + opened)).problem == "");
+  CHECK(check({sell_order, query, sell_order}, results(opened + opened + status)).problem != "");
 }
 
 TEST_CASE("an id that comes twice is noticed, near or far") {

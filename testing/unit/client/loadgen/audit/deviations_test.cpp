@@ -32,13 +32,13 @@ std::string executed(const std::string& shares, const std::string& price, const 
   return "<executed shares=\"" + shares + "\" price=\"" + price + "\" time=\"" + time + "\"/>";
 }
 
-const std::string open = "<open shares=\"3\"/>", first = executed("5", "100", "1700000000"),
+const std::string open_state = "<open shares=\"3\"/>", first = executed("5", "100", "1700000000"),
                   second = executed("6", "100.5", "1700000001");
 
 }  // namespace
 
 TEST_CASE("a state as the protocol has it is read without a deviation") {
-  const Read plain = read(open + first + second);
+  const Read plain = read(open_state + first + second);
   CHECK(plain.problem == "");
   CHECK(plain.deviations.empty());
   CHECK(plain.status.open == Shares::whole(3));
@@ -46,22 +46,23 @@ TEST_CASE("a state as the protocol has it is read without a deviation") {
 }
 
 TEST_CASE("what differs in form alone is read and counted") {
-  const Status right = read(open + first + second).status;
+  const Status right = read(open_state + first + second).status;
   struct Form {
     std::string content, deviation;
   };
   for (const Form& form : {
-           Form{open + second + first, "T9"},
-           {first + second + open, "T9"},
-           {open + "<canceled shares=\"0\" time=\"0\"/>" + first + second, "T9"},
+           Form{open_state + second + first, "T9"},
+           {first + second + open_state, "T9"},
+           {open_state + "<canceled shares=\"0\" time=\"0\"/>" + first + second, "T9"},
            {"<open shares=\"-3\"/>" + first + second, "R10"},
-           {open + executed("5", "$100", "1700000000") + second, "R10, R11"},
-           {open + executed(" 5", "$ 100 ", "1700000000") + second, "R10, R11"},
-           {open + executed("5.0E0", "1E2", "1700000000") + second, "R10, R11"},
-           {open + executed("5", "100.00000000000001", "1700000000") + second, "R10, R11"},
-           {open + executed("5", "100", "1700000000123") + second, "(R12), such as: 1700000000123"},
-           {open + executed("5", "100", "1700000000123456789") + second, "R12"},
-           {open + executed("5", "100", "1700000000.123") + second, "R12"},
+           {open_state + executed("5", "$100", "1700000000") + second, "R10, R11"},
+           {open_state + executed(" 5", "$ 100 ", "1700000000") + second, "R10, R11"},
+           {open_state + executed("5.0E0", "1E2", "1700000000") + second, "R10, R11"},
+           {open_state + executed("5", "100.00000000000001", "1700000000") + second, "R10, R11"},
+           {open_state + executed("5", "100", "1700000000123") + second,
+            "(R12), such as: 1700000000123"},
+           {open_state + executed("5", "100", "1700000000123456789") + second, "R12"},
+           {open_state + executed("5", "100", "1700000000.123") + second, "R12"},
        }) {
     INFO(form.content);
     const Read deviating = read(form.content);
@@ -71,7 +72,7 @@ TEST_CASE("what differs in form alone is read and counted") {
     CHECK_THAT(deviating.deviations.front(), contains_text(form.deviation));
   }
   for (const char* time : {"", "2023-11-14 22:13:20", "-5", "12"}) {
-    const Read odd = read(open + executed("5", "100", time));
+    const Read odd = read(open_state + executed("5", "100", time));
     CHECK(odd.problem == "");
     CHECK(odd.deviations.size() == 1);
   }
@@ -79,10 +80,12 @@ TEST_CASE("what differs in form alone is read and counted") {
 
 TEST_CASE("what cannot be read is a problem") {
   for (const std::string& content :
-       {open + executed("five", "100", "1700000000"), open + executed("5", "", "1700000000"),
-        open + executed("5", "-100", "1700000000"), open + executed("5", "0", "1700000000"),
-        open + open, open + "<canceled shares=\"1\" time=\"1700000000\"/>",
-        "<filled shares=\"5\"/>" + first, open + "text"}) {
+       {open_state + executed("five", "100", "1700000000"),
+        open_state + executed("5", "", "1700000000"),
+        open_state + executed("5", "-100", "1700000000"),
+        open_state + executed("5", "0", "1700000000"), open_state + open_state,
+        open_state + "<canceled shares=\"1\" time=\"1700000000\"/>",
+        "<filled shares=\"5\"/>" + first, open_state + "text"}) {
     INFO(content);
     CHECK(read(content).problem != "");
   }
