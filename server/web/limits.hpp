@@ -34,7 +34,7 @@ struct HttpLimits : WebSocketLimits {
   // projected rows that the thread of answers has not read yet; beyond it, the projector waits
   std::size_t unread_rows_max = 1'000'000;
   // orders being read from the tables, at most three quarters for one address; more are refused
-  std::size_t order_reads_max = 64;
+  std::size_t order_reads_max = 256;
   std::size_t order_executions_max = 1'000;  // of one page of an order's executions
   std::size_t fills_max = 1'000;             // executions of one page of an account's fills
   // executions of all accounts that one read of the tables searches before waiting reads have their
