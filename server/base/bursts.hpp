@@ -42,12 +42,14 @@ class Bursts {
   // Rests or gives way if this thread works in bursts and its burst is over. Returns true if it has
   // rested. Reads the clock: some 30 ns.
   static bool rest_if_due();
-  // Calls function(one) for each of `range`, with rests.
+  // Calls function(one) for each of `range`, with rests. Meant for short functions: it reads the
+  // clock after every eighth.
   template <class Range, class Function>
   static void each(const Range& range, Function function) {
+    unsigned calls = 0;
     for (const auto& one : range) {
       function(one);
-      rest_if_due();
+      if (++calls % 8 == 0) rest_if_due();
     }
   }
 

@@ -6,6 +6,7 @@
 #include "store/sqlite/page_damage.hpp"
 #include "store/sqlite/sqlite_log.hpp"
 #include "store/sqlite/store_vfs.hpp"
+#include "store/sqlite/wal_frames.hpp"
 
 namespace exchange {
 
@@ -62,6 +63,8 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
     check(sqlite3_file_control(handle_, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved));
     constexpr int busy_ms = 5'000;
     check(sqlite3_busy_timeout(handle_, busy_ms));
+    // of a new file; large pages take fewer system calls
+    run(("PRAGMA page_size=" + std::to_string(sqlite_page_bytes)).c_str());
     SqliteStatement wal(*this, "PRAGMA journal_mode=WAL");
     if (!wal.step() || wal.text(0) != "wal")
       throw StoreCorrupt(
@@ -69,11 +72,15 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
           ": this file system does not support SQLite's write-ahead log (is it a network "
           "file system?); put the store on a local one");
     wal.run();
-    // The cache has 4096 KiB. Freed pages need no overwriting: they contain no secrets.
+    // Freed pages need no overwriting: they contain no secrets. Caches are in KiB.
     run("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096; PRAGMA secure_delete=OFF");
     log_ = std::make_unique<Log>();
     sqlite3_wal_hook(handle_, on_commit, log_.get());
-    if (use == Use::write) run("PRAGMA synchronous=FULL; PRAGMA wal_checkpoint(TRUNCATE)");
+    if (use == Use::write)
+      run("PRAGMA cache_size=-16384; PRAGMA synchronous=FULL; PRAGMA wal_checkpoint(TRUNCATE)");
+    SqliteStatement page_size(*this, "PRAGMA page_size");
+    page_size.step();
+    log_->page_bytes = int(page_size.integer(0));
   } catch (...) {
     sqlite3_close_v2(handle_);
     handle_ = nullptr;
@@ -81,15 +88,16 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
   }
 }
 
-// Moves the log into the file once it has 1,000 pages (4 MB).
+// Moves the log into the file once it has 16 MB. A page that changes often is then moved once for
+// many changes.
 int SqliteDatabase::on_commit(void* of_database, sqlite3* handle, const char*, int pages) {
   Log& log = *static_cast<Log*>(of_database);
   // SQLite restarts the log from its beginning once the file has all of it.
   if (pages <= log.pages) log.turn.began_again = true;
   log.pages = pages;
   log.turn.is_in_file = false;
-  constexpr int pages_max = 1'000;
-  if (pages < pages_max) return SQLITE_OK;
+  constexpr std::int64_t bytes_max = 16'000'000;
+  if (std::int64_t(pages) * log.page_bytes < bytes_max) return SQLITE_OK;
   fail_point("checkpoint.before");
   int in_log = 0, in_file = 0;
   log.checkpoint_code =

@@ -69,7 +69,7 @@ class SqliteDatabase {
  private:
   struct Log {
     int checkpoint_code = SQLITE_OK;  // of the last automatic checkpoint
-    int pages = 0;
+    int pages = 0, page_bytes = 0;
     LogTurn turn;
   };
   static int on_commit(void* log, sqlite3* handle, const char* name, int pages);

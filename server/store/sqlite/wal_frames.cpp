@@ -57,13 +57,11 @@ bool wal_frame_fits(bool big_endian, const WalSums& before, const unsigned char*
          read_wal_frame_header(frame_header).sums;
 }
 
-WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
+namespace {
+
+WalState examine_frames(const std::optional<WalHeader>& header, std::size_t page_bytes,
+                        std::uint64_t file_bytes, const ReadAt& read) {
   WalState state;
-  unsigned char start[wal_header_bytes];
-  if (file_bytes <= wal_header_bytes || !read(start, sizeof start, 0)) return state;
-  const std::optional<WalHeader> header = read_wal_header(start);
-  // Without a sound header the page size is unknown: our servers use SQLite's default of 4096.
-  const std::size_t page_bytes = header ? header->page_bytes : 4'096;
   const std::uint64_t frame_bytes = wal_frame_header_bytes + page_bytes;
   std::vector<unsigned char> frame(frame_bytes);
 
@@ -105,6 +103,18 @@ WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
     previous = found;
   }
   return state;
+}
+
+}  // namespace
+
+WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
+  unsigned char start[wal_header_bytes];
+  if (file_bytes <= wal_header_bytes || !read(start, sizeof start, 0)) return {};
+  const std::optional<WalHeader> header = read_wal_header(start);
+  if (header) return examine_frames(header, header->page_bytes, file_bytes, read);
+  // Without a sound header the page size is unknown.
+  WalState state = examine_frames({}, sqlite_page_bytes, file_bytes, read);
+  return state.damage.empty() ? examine_frames({}, 4'096, file_bytes, read) : state;
 }
 
 }  // namespace exchange

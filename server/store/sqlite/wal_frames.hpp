@@ -37,6 +37,8 @@
 namespace exchange {
 
 inline constexpr std::size_t wal_header_bytes = 32, wal_frame_header_bytes = 24;
+// The page size of a database that this version creates. 1.0.0 created them with 4096.
+inline constexpr std::size_t sqlite_page_bytes = 16'384;
 
 // The running sums of a log.
 struct WalSums {
