@@ -24,18 +24,18 @@ Bursts::Nanoseconds now(clockid_t clock) {
 
 }  // namespace
 
-Bursts::Work::Work(Bursts& bursts, Nanoseconds spread)
-    : bursts_(bursts), began_(now(CLOCK_THREAD_CPUTIME_ID)) {
+Bursts::Work::Work(Bursts& bursts, Nanoseconds spread) : bursts_(bursts) {
   of_this_thread = &bursts;
   bursts.clock_ = now(CLOCK_MONOTONIC);
-  bursts.cpu_ = began_;
+  bursts.cpu_ = bursts.work_began_ = now(CLOCK_THREAD_CPUTIME_ID);
   const auto bursts_and_rests = spread / std::max(bursts.last_work_, bursts.burst_);
   bursts.rest_ = bursts.burst_ * std::clamp<std::int64_t>(bursts_and_rests - 1, 0, 10);
   bursts.rests_until_ = bursts.clock_ + 4 * spread;
 }
 
 Bursts::Work::~Work() {
-  bursts_.last_work_ = now(CLOCK_THREAD_CPUTIME_ID) - began_;
+  bursts_.last_work_ = now(CLOCK_THREAD_CPUTIME_ID) - bursts_.work_began_;
+  bursts_.used_ = Nanoseconds(0);
   bursts_.hurried_ = false;
   of_this_thread = nullptr;
 }
@@ -50,7 +50,8 @@ bool Bursts::rest() {
       rest_ > Nanoseconds(0) && clock <= rests_until_ && !hurried_.load(std::memory_order_relaxed);
   const Nanoseconds burst = rests ? burst_ : burst_ * bursts_without_rest;
   if (clock - clock_ < burst) return false;
-  const Nanoseconds ran = now(CLOCK_THREAD_CPUTIME_ID) - cpu_;
+  const Nanoseconds cpu = now(CLOCK_THREAD_CPUTIME_ID), ran = cpu - cpu_;
+  used_.store(cpu - work_began_, std::memory_order_relaxed);
   if (ran < burst) {
     clock_ = clock - ran;
     return false;

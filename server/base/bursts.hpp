@@ -32,12 +32,17 @@ class Bursts {
 
    private:
     Bursts& bursts_;
-    const Nanoseconds began_;  // CPU time of the thread
   };
 
   // Ends the rests of the work in progress, or of the next one if none is in progress. The thread
   // still gives way as described above. Any thread.
   void hurry() { hurried_.store(true, std::memory_order_relaxed); }
+
+  // The CPU time that the work in progress had used at the end of its last burst; 0 if none is in
+  // progress. Any thread.
+  Nanoseconds used() const { return used_.load(std::memory_order_relaxed); }
+  // The CPU time of the last work. The thread that worked.
+  Nanoseconds last_work() const { return last_work_; }
 
   // Rests or gives way if this thread works in bursts and its burst is over. Returns true if it has
   // rested. Reads the clock: some 30 ns.
@@ -59,8 +64,10 @@ class Bursts {
   const Nanoseconds burst_;
   std::atomic<bool> hurried_ = false;
   Nanoseconds rest_{0}, rests_until_{0};  // after each burst; time of the clock
-  Nanoseconds last_work_{0};              // CPU time of the last work
-  Nanoseconds clock_{0}, cpu_{0};         // when the burst began: time of the clock, CPU time
+  std::atomic<Nanoseconds> used_ = Nanoseconds(0);
+  Nanoseconds last_work_{0};       // CPU time of the last work
+  Nanoseconds work_began_{0};      // CPU time of the thread when the work began
+  Nanoseconds clock_{0}, cpu_{0};  // when the burst began: time of the clock, CPU time
 };
 
 }  // namespace exchange

@@ -143,7 +143,6 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     Metrics::set(metrics_.taken_depth, submissions.size() - last + large_.size());
     wait_for_reply_memory();
     beat();
-    const std::size_t rows_before = committer_.exchange().changed_rows();
     batch = batch.first(committer_.commit(batch));
     note_unprojected();  // before a client can know of it
     complete(batch);
@@ -157,9 +156,8 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     if (unprojected > limits_.unprojected_rows_max) {
       wait_for_projector();
       offer_projection(limits_.orders_at_once);
-    } else if (unprojected > limits_.unprojected_rows_max / 2) {
-      projector_.hurry();  // so that slow_down() is seldom needed
-      if (unprojected > limits_.unprojected_rows_max / 4 * 3) slow_down(unprojected - rows_before);
+    } else if (unprojected > limits_.unprojected_rows_max / 16) {
+      slow_down();
     }
   }
   return commands_of_all;
@@ -227,27 +225,34 @@ void Core::offer_projection(std::size_t orders_max) {
   Exchange& exchange = committer_.exchange();
   if (!hand_over_) {
     if (exchange.changed_rows() == 0 || !projector_.idle()) return;
-    hand_over_ = HandOver{committer_.last_batch(), exchange.begin_hand_over(rows_)};
+    const std::size_t portion = exchange.changed_rows() / 32;
+    hand_over_ = HandOver{committer_.last_batch(), exchange.begin_hand_over(rows_), portion};
     events_shown_ = references_shown_ = 0;
     health_->note_offered();
   }
-  if (!exchange.continue_hand_over(rows_, orders_max)) return;
+  if (!exchange.continue_hand_over(rows_, std::max(orders_max, hand_over_->portion))) return;
   projector_.offer(rows_, hand_over_->batch, hand_over_->closed);
+  collected_before_ = exchange.changed_rows();
   hand_over_.reset();
 }
 
-// Applies back-pressure in small steps, the same for all clients. Each batch, which changed `rows`
-// rows, waits for its share of the time that the projector needs, so that the projector is ready
-// before there is no room for more rows. If the projector is idle, the core instead prepares the
-// next rows for it faster.
-void Core::slow_down(std::size_t rows) {
-  Metrics::add(metrics_.slowed_batches);
-  if (projector_.idle()) return offer_projection(8 * limits_.orders_at_once);
-  constexpr double longest_ns = 10e6;
-  const std::size_t room = limits_.unprojected_rows_max - committer_.exchange().changed_rows() + 1;
-  const double pause_ns = double(projector_.time_left().count()) * double(rows) / double(room);
-  inbox_.wait_for(std::chrono::nanoseconds(std::int64_t(std::min(pause_ns, longest_ns))),
-                  [](const Inbox& inbox) { return inbox.projector_idle; });
+// Applies back-pressure in small steps, the same for all clients. While the projector writes, the
+// number of rows that may collect grows with its progress, so that clients slow down evenly, from
+// the beginning of a projection, to the speed of the projector.
+void Core::slow_down() {
+  const std::size_t collected = committer_.exchange().changed_rows(),
+                    max = limits_.unprojected_rows_max;
+  if (collected > max / 2) projector_.hurry();
+  const double begin = double(collected_before_ + max / 16), end = double(max / 8 * 7);
+  const int waits_max = collected < max / 8 * 7 ? 4 : 10;
+  for (int waits = 0; waits < waits_max; ++waits) {
+    const double progress = projector_.progress();
+    if (double(collected) <= begin + progress * (end - begin)) return;
+    if (waits == 0) Metrics::add(metrics_.slowed_batches);
+    projector_.hurry();
+    inbox_.wait_for(std::chrono::milliseconds(1),
+                    [](const Inbox& inbox) { return inbox.projector_idle; });
+  }
 }
 
 // The tables lag too far behind, so no batch starts until one projection has ended.

@@ -82,6 +82,7 @@ class Core final : public Service {
   struct HandOver {
     BatchNumber batch;
     ClosedMark closed;
+    std::size_t portion;  // orders to copy in a turn, at least: a large one takes 32 turns
   };
 
   void run();
@@ -96,7 +97,7 @@ class Core final : public Service {
   void note_unprojected();
   void release_closed(std::size_t orders_max);
   void offer_projection(std::size_t orders_max);
-  void slow_down(std::size_t rows);
+  void slow_down();
   void wait_for_projector();
   void project_rest();
 
@@ -111,6 +112,7 @@ class Core final : public Service {
   std::deque<Submission*> large_;      // taken from the inbox, deferred behind small ones
   Rows rows_;                          // swapped with the projector's, so that memory is reused
   std::optional<HandOver> hand_over_;  // in progress
+  std::size_t collected_before_ = 0;   // rows that had changed again when the projector got those
   const OnEvents on_events_;
   std::atomic<bool> events_expected_ = false;
   // those of the exchange's new rows that on_events_ got, or that it need not get

@@ -50,7 +50,6 @@ void Projector::offer(Rows& rows, BatchNumber batch, ClosedMark closed) {
     slot.batch = batch;
     slot.closed = closed;
     slot.size = slot.rows.size();
-    slot.began = now();
     slot.awaited = false;
   });
   slot_.notify();
@@ -60,19 +59,19 @@ ClosedMark Projector::projected_closed() {
   return slot_.with([](Slot& slot) { return slot.projected_closed; });
 }
 
-std::chrono::nanoseconds Projector::time_left() {
+double Projector::progress() {
   return slot_.with([&](const Slot& slot) {
-    if (!slot.offered && !slot.busy) return std::chrono::nanoseconds(0);
-    const std::chrono::nanoseconds taken = now() - slot.began;
-    return std::max(std::int64_t(slot.size) * slot.per_row - taken,
-                    taken / 8);  // late: it may take longer yet
+    if (!slot.offered && (!slot.busy || slot.written)) return 1.0;
+    const std::chrono::nanoseconds expected = std::int64_t(slot.size) * slot.per_row;
+    const std::chrono::nanoseconds used = bursts_.used();
+    return used >= expected ? 1.0 : double(used.count()) / double(expected.count());
   });
 }
 
 void Projector::hurry() {
-  slot_.with([](Slot& slot) { slot.hurry = true; });
-  slot_.notify();
+  const bool hurried = slot_.with([](Slot& slot) { return std::exchange(slot.hurry, true); });
   bursts_.hurry();
+  if (!hurried) slot_.notify();
 }
 
 void Projector::await_rows() {
@@ -96,7 +95,7 @@ void Projector::run() {
     if (!work) return;
     take_turn(rows, batch);
     slot_.with([&](Slot& slot) {
-      slot.busy = slot.hurry = false;
+      slot.busy = slot.hurry = slot.written = false;
       slot.projected_closed = slot.closed;
     });
     on_idle_();
@@ -114,12 +113,11 @@ void Projector::take_turn(const Rows& rows, BatchNumber batch) {
     prune(batch);
   }
   slot_.with([&](Slot& slot) {
+    slot.written = true;
     constexpr std::size_t rows_least = 10'000;  // below, the commit takes most of the time
-    constexpr std::chrono::nanoseconds slowest =
-        std::chrono::microseconds(20);  // a longer time was an outage
-    if (slot.hurry)
-      slot.per_row =
-          std::min((now() - slot.began) / std::int64_t(std::max(slot.size, rows_least)), slowest);
+    if (slot.size >= rows_least)
+      slot.per_row = std::max<std::chrono::nanoseconds>(
+          bursts_.last_work() / std::int64_t(slot.size), std::chrono::nanoseconds(1));
   });
   const std::chrono::nanoseconds taken = now() - began;
   const std::chrono::nanoseconds pause = interval - taken;

@@ -44,8 +44,9 @@ class Projector {
   void offer(Rows& rows, BatchNumber batch, ClosedMark closed);
   // Core thread. Returns the mark up to which closed orders are in the tables.
   ClosedMark projected_closed();
-  // Core thread. Estimates how long the current hand-over will still take; 0 if idle().
-  std::chrono::nanoseconds time_left();
+  // Core thread. Estimates which part of the current hand-over is written, from 0 to 1. It counts
+  // CPU time, which does not depend on what else the machine does.
+  double progress();
   // Skips the remaining rests of the current projection and the pause after it. Any thread.
   void hurry();
   // Call it if a reader waits for rows that were not offered yet. Shortens the pause. Any thread.
@@ -54,12 +55,13 @@ class Projector {
  private:
   struct Slot {
     bool offered = false, busy = false, hurry = false, awaited = false, stopping = false;
+    bool written = false;  // busy: the rows are, and the pause after them goes on
     Rows rows;
     BatchNumber batch = 0;
     ClosedMark closed = 0, projected_closed = 0;
     std::size_t size = 0;  // number of rows
-    std::chrono::nanoseconds began{0};
-    std::chrono::nanoseconds per_row = std::chrono::microseconds(1);  // in the last hurried one
+    // CPU time of a row in the last large hand-over
+    std::chrono::nanoseconds per_row = std::chrono::microseconds(1);
   };
 
   void run();

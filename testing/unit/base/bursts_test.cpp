@@ -96,3 +96,17 @@ TEST_CASE("work that was too long for its spread takes no rests") {
   const Bursts::Work work(bursts, 2ms);
   CHECK_FALSE(rests_within(1));
 }
+
+TEST_CASE("the CPU time of work is known while it goes on, and afterwards") {
+  Bursts bursts(1ns);
+  {
+    const Bursts::Work work(bursts, 0ns);
+    CHECK(bursts.used() == 0ns);
+    burn(3ms);
+    Bursts::rest_if_due();
+    CHECK(bursts.used() >= 3ms);
+    CHECK(bursts.used() < 1s);
+  }
+  CHECK(bursts.used() == 0ns);
+  CHECK(bursts.last_work() >= 3ms);
+}

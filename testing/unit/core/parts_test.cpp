@@ -176,42 +176,30 @@ TEST_CASE("a submission that has had many outcomes keeps no memory of them") {
   CHECK(batch.outcomes.capacity() == 0);
 }
 
-TEST_CASE("the time left of a hand-over follows from its rows and from the last one that hurried") {
+TEST_CASE("the progress of a hand-over is what part of its rows is written") {
   FaultyStore store;
   store.open();
   ManualClock clock;
   CoreLimits limits;
-  limits.projection_interval_ms = 0;
+  limits.projection_interval_ms = 60'000;
   Metrics metrics;
   Health health;
   std::binary_semaphore idle(0);
   Projector projector(
       store, store, clock, limits, metrics, health, {}, [&] { idle.release(); }, fail);
-  const auto advance = [&](milliseconds time) { clock.time_us += time.count() * 1'000; };
-  const auto offer = [&](BatchNumber batch) {
-    Rows rows;
-    rows.executions.resize(20'000);
-    projector.offer(rows, batch, 0);
-  };
-  CHECK(projector.time_left() == milliseconds(0));
+  CHECK(projector.progress() == 1);
 
   store.hold_projections.begin();
-  offer(1);
-  CHECK(projector.time_left() == milliseconds(20));  // a microsecond for each row at first
-  advance(milliseconds(5));
-  CHECK(projector.time_left() == milliseconds(15));
-  advance(milliseconds(75));
-  CHECK(projector.time_left() == milliseconds(10));  // late
+  Rows rows;
+  rows.executions.resize(20'000);
+  projector.offer(rows, 1, 0);
+  CHECK(projector.progress() == 0);
+  store.hold_projections.end();
+  while (projector.progress() < 1) std::this_thread::yield();
+  CHECK_FALSE(projector.idle());  // but in the pause that follows
   projector.hurry();
-  store.hold_projections.end();
   idle.acquire();
-  CHECK(projector.time_left() == milliseconds(0));
-
-  store.hold_projections.begin();
-  offer(2);
-  CHECK(projector.time_left() == milliseconds(80));
-  store.hold_projections.end();
-  idle.acquire();
+  CHECK(projector.progress() == 1);
 }
 
 TEST_CASE("pages are made ready from the first one taken on, and again for each one taken") {
