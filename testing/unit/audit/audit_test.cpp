@@ -9,6 +9,7 @@
 #include "journal/journal_record.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/pqxx_shim.hpp"
+#include "store/sqlite/wal_frames.hpp"
 #include "unit/audit/audited_store.hpp"
 
 using namespace exchange;
@@ -209,15 +210,15 @@ TEST_CASE_METHOD(SqliteFixture, "a damaged file is distinguished from one that c
   const std::int64_t page = root.integer(0);
   root = {};
   database = {};
-  overwrite(path, std::size_t(page - 1) * 4096, std::string(100, '\x55'));
+  overwrite(path, std::size_t(page - 1) * sqlite_page_bytes, std::string(100, '\x55'));
   finds("[files] " + path + ": ");
   finds("not checked: tables, journal and replay: the files are damaged");
 }
 
 TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found by its page") {
   const std::string bytes = contents(path);
-  for (std::size_t number = 2; number * 4'096 <= bytes.size(); ++number) {
-    const std::size_t page = (number - 1) * 4'096;
+  for (std::size_t number = 2; number * sqlite_page_bytes <= bytes.size(); ++number) {
+    const std::size_t page = (number - 1) * sqlite_page_bytes;
     // Between the cell pointers of a leaf page of the table and its rows.
     const auto word = [&](std::size_t at) {
       return std::size_t(std::uint8_t(bytes[page + at])) << 8 | std::uint8_t(bytes[page + at + 1]);
@@ -259,7 +260,7 @@ TEST_CASE_METHOD(SqliteFixture, "damage within a log is found, and the log is on
     for (BatchNumber i = 1; i <= 5; ++i) store.tables().project(rows, Past::projected + i);
     for (const char* part : {"", "-wal", ".journal"}) fs::copy_file(path + part, copy + part);
   }
-  overwrite(log, 32 + 4'120 + 24 + 1'000, "\x7F");
+  overwrite(log, wal_header_bytes + sqlite_page_bytes + 2 * wal_frame_header_bytes + 1'000, "\x7F");
   const std::string before = contents(log);
   CHECK_THAT(text_of(audit::audit({.store = "sqlite:" + copy})),
              contains_text("[files] " + log + ": frame 2 is damaged, and later commits follow"));

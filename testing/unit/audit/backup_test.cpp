@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "audit/backup.hpp"
+#include "store/sqlite/wal_frames.hpp"
 #include "support/stores.hpp"
 #include "support/wait_for.hpp"
 #include "unit/audit/audited_store.hpp"
@@ -151,8 +152,8 @@ TEST_CASE_METHOD(AuditedStore,
     CHECK_THAT(problem_of(url, target), contains_text("but batch 200 was acknowledged"));
   }
   SECTION("a page of the tables") {
-    overwrite(path, 4'096 + 100, "\x01");
-    CHECK_THAT(problem_of(url, target), contains_text("page 2 (byte 4096) fails its checksum"));
+    overwrite(path, sqlite_page_bytes + 100, "\x01");
+    CHECK_THAT(problem_of(url, target), contains_text("page 2 (byte 16384) fails its checksum"));
   }
   CHECK_FALSE(fs::exists(target));
   CHECK_FALSE(fs::exists(target + ".partial"));
