@@ -171,7 +171,7 @@ class Trading(unittest.TestCase):
                 data = "Chart.getChart('candles').data.datasets.map(({data}) => data)"
                 one.page.wait_for(f"{data}[0].length === 3")
                 shares = f"{data}[3].reduce((sum, {{shares}}) => sum + shares, 0)"
-                self.assertEqual(one.page.evaluate(shares), 11)
+                one.page.wait_for(f"{shares} === 11")
 
     def test_a_profit_is_that_of_all_trades_without_what_was_given(self):
         exchange = self.start("--auth", market=None)
