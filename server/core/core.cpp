@@ -244,7 +244,7 @@ void Core::slow_down() {
                     max = limits_.unprojected_rows_max;
   if (collected > max / 2) projector_.hurry();
   const double begin = double(collected_before_ + max / 16), end = double(max / 8 * 7);
-  const int waits_max = collected < max / 8 * 7 ? 4 : 10;
+  const int waits_max = double(collected) < end ? 4 : 10;
   for (int waits = 0; waits < waits_max; ++waits) {
     const double progress = projector_.progress();
     if (double(collected) <= begin + progress * (end - begin)) return;

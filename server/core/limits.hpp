@@ -16,7 +16,8 @@ struct CoreLimits {
   // rows by which the tables may lag before the core waits for them
   std::size_t unprojected_rows_max = 400'000;
   // orders that the core copies for the projector, and that it frees, in each turn, in addition to
-  // some for each command of the turn. Requests wait meanwhile.
+  // some for each command of the turn; it copies a 32nd of all if that is more. Requests wait
+  // meanwhile.
   std::size_t orders_at_once = 512;
   // minimum time from the start of a projection to the next one: rows that change often are written
   // once

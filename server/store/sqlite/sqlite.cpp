@@ -72,12 +72,12 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
           ": this file system does not support SQLite's write-ahead log (is it a network "
           "file system?); put the store on a local one");
     wal.run();
-    // Freed pages need no overwriting: they contain no secrets. Caches are in KiB.
-    run("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096; PRAGMA secure_delete=OFF");
+    // Freed pages need no overwriting: they contain no secrets.
+    run("PRAGMA temp_store=MEMORY; PRAGMA secure_delete=OFF");
+    run(use == Use::write ? "PRAGMA cache_size=-16384" : "PRAGMA cache_size=-4096");  // KiB
     log_ = std::make_unique<Log>();
     sqlite3_wal_hook(handle_, on_commit, log_.get());
-    if (use == Use::write)
-      run("PRAGMA cache_size=-16384; PRAGMA synchronous=FULL; PRAGMA wal_checkpoint(TRUNCATE)");
+    if (use == Use::write) run("PRAGMA synchronous=FULL; PRAGMA wal_checkpoint(TRUNCATE)");
     SqliteStatement page_size(*this, "PRAGMA page_size");
     page_size.step();
     log_->page_bytes = int(page_size.integer(0));
