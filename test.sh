@@ -13,6 +13,9 @@ status=0
 # Tests that lose a race beside others run alone (RUN_SERIAL, testing/CMakeLists.txt); the longest begin first (COST).
 # One more at a time than there are cores, as many wait more than they work.
 ctest --test-dir build --parallel "$(($(nproc) + 1))" --verbose --no-tests=error "$@" | tee build/tests.log || status=$?
+# What failed stands somewhere in the log: the end of each failed test's output, once more.
+sed -n '/^The following tests FAILED/,$ s/^[[:space:]]*\([0-9]*\) - .*/\1/p' build/tests.log |
+  while read -r test; do sed -n "/^$test: /p" build/tests.log | tail -n 60; done
 # Catch2 closes a binary's output with its number of test cases; a test without such a line counts as one.
 awk '
   { test = $1 + 0 }  # of a line of output: "12: text"

@@ -27,6 +27,8 @@ Bursts::Nanoseconds now(clockid_t clock) {
 Bursts::Work::Work(Bursts& bursts, Nanoseconds spread) : bursts_(bursts) {
   of_this_thread = &bursts;
   bursts.clock_ = now(CLOCK_MONOTONIC);
+  bursts.rested_ = Nanoseconds(0);
+  bursts.clock_began_ = bursts.clock_;
   bursts.cpu_ = bursts.work_began_ = now(CLOCK_THREAD_CPUTIME_ID);
   const auto bursts_and_rests = spread / std::max(bursts.last_work_, bursts.burst_);
   bursts.rest_ = bursts.burst_ * std::clamp<std::int64_t>(bursts_and_rests - 1, 0, 10);
@@ -35,9 +37,15 @@ Bursts::Work::Work(Bursts& bursts, Nanoseconds spread) : bursts_(bursts) {
 
 Bursts::Work::~Work() {
   bursts_.last_work_ = now(CLOCK_THREAD_CPUTIME_ID) - bursts_.work_began_;
-  bursts_.used_ = Nanoseconds(0);
+  bursts_.last_taken_ = bursts_.taken();
+  bursts_.used_ = bursts_.clock_began_ = Nanoseconds(0);
   bursts_.hurried_ = false;
   of_this_thread = nullptr;
+}
+
+Bursts::Nanoseconds Bursts::taken() const {
+  const Nanoseconds began = clock_began_;
+  return began == Nanoseconds(0) ? began : now(CLOCK_MONOTONIC) - began - rested_.load();
 }
 
 bool Bursts::rest_if_due() { return of_this_thread != nullptr && of_this_thread->rest(); }
@@ -58,6 +66,7 @@ bool Bursts::rest() {
   }
   std::this_thread::sleep_for(rests ? rest_ : shortest);
   clock_ = now(CLOCK_MONOTONIC);
+  rested_.store(rested_.load() + (clock_ - clock), std::memory_order_relaxed);
   cpu_ = now(CLOCK_THREAD_CPUTIME_ID);
   return rests;
 }

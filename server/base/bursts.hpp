@@ -43,6 +43,9 @@ class Bursts {
   Nanoseconds used() const { return used_.load(std::memory_order_relaxed); }
   // The CPU time of the last work. The thread that worked.
   Nanoseconds last_work() const { return last_work_; }
+  // The same as time of the clock, without rests: work of which another process does a part.
+  Nanoseconds taken() const;
+  Nanoseconds last_taken() const { return last_taken_; }
 
   // Rests or gives way if this thread works in bursts and its burst is over. Returns true if it has
   // rested. Reads the clock: some 30 ns.
@@ -65,9 +68,11 @@ class Bursts {
   std::atomic<bool> hurried_ = false;
   Nanoseconds rest_{0}, rests_until_{0};  // after each burst; time of the clock
   std::atomic<Nanoseconds> used_ = Nanoseconds(0);
-  Nanoseconds last_work_{0};       // CPU time of the last work
-  Nanoseconds work_began_{0};      // CPU time of the thread when the work began
-  Nanoseconds clock_{0}, cpu_{0};  // when the burst began: time of the clock, CPU time
+  // of the work in progress: time of the clock when it began, 0 if none is; sum of its rests
+  std::atomic<Nanoseconds> clock_began_ = Nanoseconds(0), rested_ = Nanoseconds(0);
+  Nanoseconds last_work_{0}, last_taken_{0};  // CPU time and time of the clock of the last work
+  Nanoseconds work_began_{0};                 // CPU time of the thread when the work began
+  Nanoseconds clock_{0}, cpu_{0};             // when the burst began: time of the clock, CPU time
 };
 
 }  // namespace exchange

@@ -63,7 +63,8 @@ double Projector::progress() {
   return slot_.with([&](const Slot& slot) {
     if (!slot.offered && (!slot.busy || slot.written)) return 1.0;
     const std::chrono::nanoseconds expected = std::int64_t(slot.size) * slot.per_row;
-    const std::chrono::nanoseconds used = bursts_.used();
+    const std::chrono::nanoseconds used =
+        tables_.writes_elsewhere() ? bursts_.taken() : bursts_.used();
     return used >= expected ? 1.0 : double(used.count()) / double(expected.count());
   });
 }
@@ -117,7 +118,9 @@ void Projector::take_turn(const Rows& rows, BatchNumber batch) {
     constexpr std::size_t rows_least = 10'000;  // below, the commit takes most of the time
     if (slot.size >= rows_least)
       slot.per_row = std::max<std::chrono::nanoseconds>(
-          bursts_.last_work() / std::int64_t(slot.size), std::chrono::nanoseconds(1));
+          (tables_.writes_elsewhere() ? bursts_.last_taken() : bursts_.last_work()) /
+              std::int64_t(slot.size),
+          std::chrono::nanoseconds(1));
   });
   const std::chrono::nanoseconds taken = now() - began;
   const std::chrono::nanoseconds pause = interval - taken;

@@ -45,7 +45,8 @@ class Projector {
   // Core thread. Returns the mark up to which closed orders are in the tables.
   ClosedMark projected_closed();
   // Core thread. Estimates which part of the current hand-over is written, from 0 to 1. It counts
-  // CPU time, which does not depend on what else the machine does.
+  // CPU time, which does not depend on what else the machine does; if another process writes the
+  // tables, time without rests.
   double progress();
   // Skips the remaining rests of the current projection and the pause after it. Any thread.
   void hurry();
@@ -60,7 +61,7 @@ class Projector {
     BatchNumber batch = 0;
     ClosedMark closed = 0, projected_closed = 0;
     std::size_t size = 0;  // number of rows
-    // CPU time of a row in the last large hand-over
+    // time of a row in the last large hand-over, counted as for progress()
     std::chrono::nanoseconds per_row = std::chrono::microseconds(1);
   };
 

@@ -78,6 +78,8 @@ class Tables {
   // or not, and the caller repeats it with the same arguments. Throws StoreFenced; StoreCorrupt: a
   // row of the tables contradicts the journal.
   virtual void project(const Rows& rows, BatchNumber batch) = 0;
+  // Returns true if another process does most of the work of project(). Any thread.
+  virtual bool writes_elsewhere() const { return false; }
   // Makes the projected rows durable, as far as possible now. Returns the newest batch that is: the
   // tables do not need the journal up to it any more. Throws StoreUnavailable.
   virtual BatchNumber secure() = 0;

@@ -69,6 +69,7 @@ class PostgresStore : public Store, public Journal, public Tables {
   void attach() override;
   ActiveServer active_server() override;
   bool try_open() override;
+  bool writes_elsewhere() const override { return true; }
   BatchNumber projected_batch() override;
   void keep_from(BatchNumber batch) override;
 
