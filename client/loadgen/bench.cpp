@@ -86,6 +86,11 @@ Bench::Bench(const Options& options) : options_(options), progress_(::isatty(STD
   if (!options.client_cpus.empty()) pin_to(options.client_cpus);
   client_cpus_ = count(options.client_cpus);
   servers_.emplace(server_ ? server_->address() : *options.connect_to);
+  if (options.load.protocol != Protocol::xml) {
+    const std::optional<std::string>& http = server_ ? server_->http_address() : options.http;
+    if (!http) throw ServerFailed("the server has no HTTP port");
+    http_servers_.emplace(*http);
+  }
 }
 
 std::string Bench::unused_prefix() try {
@@ -114,7 +119,8 @@ RunResult Bench::run(const LoadOptions& load, const Workload& workload) try {
   StageReading before;
   const Watched watched{server_ ? std::optional(server_->pid()) : options_.server_pid,
                         options_.database_pid, [&] { before = stages_now(); }};
-  RunResult result = run_load(load, workload, *servers_, watched, client::stop_flag(),
+  client::Servers& servers = http_servers_ ? *http_servers_ : *servers_;
+  RunResult result = run_load(load, workload, servers, watched, client::stop_flag(),
                               [this](const Second& second, const Counts& so_far, double share) {
                                 progress_.show(second, so_far, share);
                                 return !server_ || server_->running();

@@ -70,7 +70,7 @@ class Bench {
   const Options& options_;
   Progress progress_;
   std::unique_ptr<LocalServer> server_;
-  std::optional<client::Servers> servers_;
+  std::optional<client::Servers> servers_, http_servers_;  // the second: only for JSON
   std::vector<StageLatency> stages_;
   Transcript transcript_;
   unsigned client_cpus_ = 1, server_cpus_ = 1;  // the number of CPUs that each may use

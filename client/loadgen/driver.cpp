@@ -11,6 +11,7 @@
 
 #include "client/connection/framing.hpp"
 #include "client/connection/stream.hpp"
+#include "client/loadgen/json_orders.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -112,7 +113,7 @@ void Driver::open_connections(const client::StopFlag& stop) {
 
 void Driver::await_accepted(std::string_view document, const client::StopFlag& stop) {
   client::Descriptor& last = clients_.back().socket;
-  if (!last) return;
+  if (!last || load_.protocol != Protocol::xml) return;
   try {
     client::ask_once(client::Stream(client::Descriptor(::dup(last.number())), servers_.text(),
                                     load_.timeout_s, stop),
@@ -247,6 +248,7 @@ void Driver::open(Client& client, std::int64_t now) {
 
 void Driver::fill(Client& client, std::int64_t now) {
   if (!client.unsent.empty()) return;  // until the socket takes more
+  if (!client.greeted) return greet(client, now);
   frames_.clear();
   while (client.to_send_again > 0) write_again(client, now);
   while (client.count < load_.pipeline && has_work(client, now)) write_request(client, now);
@@ -258,9 +260,34 @@ void Driver::fill(Client& client, std::int64_t now) {
   watch(EPOLL_CTL_MOD, client, EPOLLIN | EPOLLOUT);
 }
 
+// A client sends nothing behind the greeting before it has the reply.
+void Driver::greet(Client& client, std::int64_t now) {
+  client.greeted = true;
+  const std::string_view text = greeting(load_.protocol);
+  if (text.empty()) return fill(client, now);
+  client.state = State::greeting;
+  client.connecting_since = now;
+  ::send(client.socket.number(), text.data(), text.size(), MSG_NOSIGNAL);  // an empty buffer takes all
+}
+
+void Driver::take_welcome(Client& client, std::int64_t now) {
+  constexpr std::string_view end = "\r\n\r\n";
+  if (!client.received.ends_with(end)) return;
+  if (!is_welcome(client.received))
+    return wrong_answer(client, ErrorClass::protocol, "not a WebSocket", client.received, now);
+  client.received.clear();
+  client.state = State::open;
+  fill(client, now);
+}
+
 void Driver::write_request(Client& client, std::int64_t now) {
   const std::size_t frame = frames_.size();
-  client.script.next(frames_);
+  if (load_.protocol == Protocol::xml) {
+    client.script.next(frames_);
+  } else {
+    client.script.draw();
+    write_json_request(load_.protocol, workload_, client.script.request(), frames_);
+  }
   const ScriptedRequest request = client.script.request();
   const std::size_t place = (client.oldest + client.count) % load_.pipeline;
   std::int64_t planned = client.free_since;
@@ -389,13 +416,18 @@ void Driver::receive(Client& client) {
   const std::int64_t now = ticks_->now();
   std::string_view bytes(read_buffer_.data(), received > 0 ? std::size_t(received) : 0);
   if (bytes.empty()) {
-    if (client.count == 0) return close(client);  // no request is in flight: the server may close
+    // no request is in flight: the server may close
+    if (client.count == 0 && client.state == State::open) return close(client);
     return fail(client, ErrorClass::reset, now);
   }
   const bool whole = client.received.empty();
   if (!whole) {
     client.received += bytes;
     bytes = client.received;
+  }
+  if (client.state == State::greeting) {
+    client.received = bytes;
+    return take_welcome(client, now);
   }
   const std::optional<std::size_t> taken = take(client, bytes, now);
   if (!taken) return;
@@ -406,6 +438,17 @@ void Driver::receive(Client& client) {
   go_on(client, now);
 }
 
+client::ReplyEnd Driver::find_reply(Client& client, std::string_view bytes) const {
+  return load_.protocol == Protocol::xml ? client::find_reply(bytes, client.scanned)
+                                         : find_json_reply(load_.protocol, bytes);
+}
+
+// Returns true if a client that waits for nothing may receive these bytes.
+bool Driver::is_padding(std::string_view bytes) const {
+  return bytes.size() == (load_.protocol == Protocol::xml ? client::skip_padding(bytes)
+                                                          : skip_pings(load_.protocol, bytes));
+}
+
 // Takes all complete replies in `bytes`, which hold what was received so far: nearly always the
 // read buffer, else client.received. Returns the number of bytes taken; nothing if the connection
 // was closed, even if it is already open again.
@@ -414,11 +457,11 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
   while (taken < bytes.size()) {
     const std::string_view rest = bytes.substr(taken);
     if (client.count == 0) {
-      if (client::skip_padding(rest) == rest.size()) return bytes.size();
+      if (is_padding(rest)) return bytes.size();
       wrong_answer(client, ErrorClass::wrong_answer, "a reply to nothing", rest, now);
       return std::nullopt;
     }
-    const client::ReplyEnd reply = client::find_reply(rest, client.scanned);
+    const client::ReplyEnd reply = find_reply(client, rest);
     if (reply.state == client::ReplyEnd::State::incomplete) break;
     if (reply.state == client::ReplyEnd::State::bad) {
       wrong_answer(client, ErrorClass::protocol, "not a reply", rest, now);
@@ -475,7 +518,10 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
 std::string_view Driver::check(Client& client, const InFlight& request,
                                std::span<const Action> actions, std::string_view document,
                                std::int64_t now) {
-  check_reply(workload_, client.number, {request.account, actions}, document, reply_check_);
+  if (load_.protocol == Protocol::xml)
+    check_reply(workload_, client.number, {request.account, actions}, document, reply_check_);
+  else
+    check_json_reply(load_.protocol, {request.account, actions}, document, reply_check_);
   if (!reply_check_.problem.empty()) return reply_check_.problem;
   recorder_.begin_reply();
   for (const CheckedElement& answer : reply_check_.elements) {
@@ -553,6 +599,7 @@ void Driver::close(Client& client) {
   if (client.socket) client::reset_on_close(client.socket.number());
   client.socket.close();
   client.state = State::closed;
+  client.greeted = false;
   client.unsent.clear();
   client.received.clear();
   client.scanned = 0;
@@ -568,8 +615,9 @@ void Driver::sweep_timeouts(std::int64_t now) {
   next_sweep_ = now + sweep_interval;
   bool asking = in_flight_ > 0 || refused_connections_ > 0;
   for (Client& client : clients_) {
-    asking |= client.state == State::connecting || client.to_send_again > 0;
-    const bool lost = client.state == State::connecting
+    const bool connecting = client.state == State::connecting || client.state == State::greeting;
+    asking |= connecting || client.to_send_again > 0;
+    const bool lost = connecting
                           ? now - client.connecting_since > timeout_ns_
                           : client.count > client.to_send_again &&
                                 now - client.in_flight[client.oldest].sent_last > timeout_ns_;

@@ -61,8 +61,8 @@ class Driver {
   bool gave_up() const { return gave_up_; }
 
  private:
-  // waiting: for its turn to begin
-  enum class State : std::uint8_t { waiting, closed, connecting, open };
+  // waiting: for its turn to begin; greeting: for the reply to the greeting of its protocol
+  enum class State : std::uint8_t { waiting, closed, connecting, greeting, open };
   struct InFlight {
     std::int64_t planned, sent;  // nanoseconds since the start
     std::int64_t sent_last;      // of the last sending, with --retry
@@ -79,6 +79,7 @@ class Driver {
     std::uint64_t connection = 0;             // its number, from 1, unique in the process
     const client::Address* server = nullptr;  // the server that it is connected to, or tries
     bool answered = false;                    // this connection got a reply
+    bool greeted = false;                     // the greeting was sent on it
     std::size_t tries = 0;                    // connections refused in a row
     State state = State::waiting;
     std::uint64_t quota;          // requests still to send; UINT64_MAX: no limit
@@ -108,6 +109,8 @@ class Driver {
   void go_on(Client& client, std::int64_t now);
   void open(Client& client, std::int64_t now);
   void fill(Client& client, std::int64_t now);
+  void greet(Client& client, std::int64_t now);
+  void take_welcome(Client& client, std::int64_t now);
   void write_request(Client& client, std::int64_t now);
   void write_again(Client& client, std::int64_t now);
   bool may_be_sent_again(const Client& client, std::size_t place) const;
@@ -121,6 +124,8 @@ class Driver {
   void handle_idle(std::uint32_t index);
   void connected(Client& client);
   void receive(Client& client);
+  client::ReplyEnd find_reply(Client& client, std::string_view bytes) const;
+  bool is_padding(std::string_view bytes) const;
   std::optional<std::size_t> take(Client& client, std::string_view bytes, std::int64_t now);
   bool take_reply(Client& client, std::string_view document, std::int64_t now);
   std::string_view check(Client& client, const InFlight& request, std::span<const Action> actions,

@@ -66,6 +66,7 @@ class LocalServer {
 
   int pid() const { return pid_; }
   const std::string& address() const { return address_; }  // HOST:PORT or unix:PATH
+  const std::optional<std::string>& http_address() const { return http_address_; }  // HOST:PORT
   // GET /metrics. Returns an empty reading if that fails: the report then has no stages.
   StageReading read_stages() const;
   // Its ready line, after the port: "policy=pool threads=2 …".

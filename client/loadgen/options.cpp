@@ -166,6 +166,9 @@ void add_load_options(CLI::App& app, Options& options) {
       app, "--connection", load.connection,
       "persistent, or per-request: a new connection for each request, reset after its reply so "
       "that ports last");
+  add_choice(app, "--protocol", load.protocol,
+             "of the orders: xml, or JSON over rest (POST /api/orders) or on a websocket; JSON is "
+             "for orders alone, one in each request");
   add_number(app, "--idle", load.idle_connections, 0u, clients_max,
              "connections opened beside the clients' that never ask anything");
   add_number(app, "--timeout", load.timeout_s, 0.1, 86'400.0,
@@ -221,6 +224,10 @@ void add_server_options(CLI::App& app, Options& options) {
                                  "(default: start a private one)")
                       ->check(client::are_addresses())
                       ->type_name("HOST:PORT[,HOST:PORT]|unix:PATH");
+  app.add_option("--http", options.http,
+                 "HTTP port of that server, for --protocol rest and websocket (default: none)")
+      ->needs(connect)
+      ->type_name("HOST:PORT");
   add_number(app, "--server-pid", options.server_pid, 1, 1 << 22,
              "process id of that server, to report its CPU and memory (default: none)")
       ->needs(connect);
@@ -315,6 +322,15 @@ void put_together(Options& options, const CLI::App& app) {
       load.pipeline * clients_of_account * workload.orders_per_request > references_max)
     error(
         "--retry: more than 1024 orders of one account could be in flight, and be executed twice");
+  if (load.protocol != Protocol::xml) {
+    if (workload.mix.all() != workload.mix.order || workload.orders_per_request > 1)
+      error("--protocol: requests in JSON contain one order; see --workload, --orders-per-request");
+    if (workload.keys || load.audit || load.retry || load.transcript || load.trading_days_s)
+      error("--protocol: JSON is not for --auth, --audit, --retry, --history or --trading-days");
+    if (load.connection == ConnectionUse::per_request || load.idle_connections > 0)
+      error("--protocol: JSON is not for --connection per-request or --idle");
+    if (options.connect_to && !options.http) error("--protocol: needs --http");
+  }
   if (load.arrivals == Arrivals::poisson && !load.open_loop() && options.capacity_while.empty())
     error("--arrivals: needs --rate");
   if (load.audit && !load.check_replies()) error("--audit: not with --reply-check off");

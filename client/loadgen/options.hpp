@@ -20,6 +20,8 @@ using namespace run_audit;  // the records of a run, which the audit reads
 BOOST_DEFINE_ENUM_CLASS(WorkloadKind, create, transactions, mix, reads)
 BOOST_DEFINE_ENUM_CLASS(ConnectionUse, persistent, per_request)
 BOOST_DEFINE_ENUM_CLASS(Arrivals, uniform, poisson)
+// rest, websocket: orders in JSON, on the HTTP port
+BOOST_DEFINE_ENUM_CLASS(Protocol, xml, rest, websocket)
 // lenient: for other people's servers. off: only the end of a reply is found.
 BOOST_DEFINE_ENUM_CLASS(Checking, strict, lenient, off)
 
@@ -86,6 +88,7 @@ struct LoadOptions {
   double warmup_s = 0;                  // before the measured part
   std::optional<double> ramp_up_per_s;  // clients that begin per second; unset: all at once
   ConnectionUse connection = ConnectionUse::persistent;
+  Protocol protocol = Protocol::xml;
   double timeout_s = 30;  // of one request; also the longest time without any answer
   Checking checking = Checking::strict;
   bool audit = false;       // keep the data that audit.hpp needs
@@ -102,7 +105,7 @@ struct LoadOptions {
 };
 // As reports write it.
 BOOST_DESCRIBE_STRUCT(LoadOptions, (),
-                      (clients, idle_connections, workers, pipeline, connection, requests, stages,
+                      (clients, idle_connections, workers, pipeline, connection, protocol, requests, stages,
                        arrivals, duration_s, warmup_s, timeout_s, trading_days_s))
 
 // A private server.
@@ -123,6 +126,7 @@ struct Options {
   // HOST:PORT or unix:PATH of a running server, in place of a private one; or several, separated by
   // commas, of which one is active
   std::optional<std::string> connect_to;
+  std::optional<std::string> http;  // HOST:PORT of that server's HTTP port
   std::string operator_key_file;    // of that server; empty: none
   std::optional<int> server_pid;    // of that server, for its CPU and memory
   std::optional<int> database_pid;  // the database's first process, with its children

@@ -80,8 +80,6 @@ char* write_cents(char* out, std::int32_t cents) {
   return out;
 }
 
-namespace {
-
 char* write_account(char* out, const Workload& workload, std::uint32_t account) {
   out = write_text(out, workload.options().account_prefix);
   char* const end = out + workload.account_digits();
@@ -89,16 +87,18 @@ char* write_account(char* out, const Workload& workload, std::uint32_t account) 
   return end;
 }
 
+char* write_symbol(char* out, const Workload& workload, unsigned symbol) {
+  return write_number(write_text(out, workload.options().symbol_prefix), symbol);
+}
+
+namespace {
+
 // Writes the key of the account whose id was written last and begins at `id`. The key repeats the
 // id after a prefix, so that it is long enough.
 char* write_key(char* out, const Workload& workload, const char* id) {
   if (!workload.options().keys) return out;
   const std::string_view text(id, std::size_t(out - id));
   return write_text(write_text(write_text(out, "\" key=\""), "loadgen-"), text);
-}
-
-char* write_symbol(char* out, const Workload& workload, unsigned symbol) {
-  return write_number(write_text(out, workload.options().symbol_prefix), symbol);
 }
 
 }  // namespace

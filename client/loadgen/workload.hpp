@@ -89,15 +89,19 @@ class Workload {
 char* write_text(char* out, std::string_view text);
 char* write_number(char* out, std::int64_t number);
 char* write_cents(char* out, std::int32_t cents);
+// Append the id of an account, or the name of a symbol; return the end.
+char* write_account(char* out, const Workload& workload, std::uint32_t account);
+char* write_symbol(char* out, const Workload& workload, unsigned symbol);
 
 class Script {
  public:
   // `workload` must outlive it.
   Script(const Workload& workload, unsigned client);
 
-  // Appends the frame of the next request: the length line, then the document.
+  // Draws the next request. next() also appends its frame: the length line, then the document.
+  void draw();
   void next(std::string& out);
-  // The request written last; valid until the next one.
+  // The request drawn last; valid until the next one.
   ScriptedRequest request() const { return {account_, actions_}; }
   // Call it when the server has opened an order of this client: later requests may name the order.
   void opened(std::uint64_t order, std::uint32_t account, const Action& action);
@@ -113,7 +117,6 @@ class Script {
     std::int32_t amount = 0, limit_cents = 0;
   };
 
-  void draw();
   Terms draw_terms(std::uint32_t at);
   Action draw_order(std::uint64_t random, std::uint64_t prices, Terms terms);
   void draw_replace(Action order, std::uint32_t back, bool own_account);

@@ -103,6 +103,17 @@ TEST_CASE(
       }
 }
 
+TEST_CASE("a run in JSON ends with 0, reports every order and counts what the server refuses") {
+  for (const char* protocol : {"rest", "websocket"}) {
+    const std::string words = small + "--pipeline 4 --protocol " + protocol;
+    const Reported run = report_ends(0, words);
+    CHECK(run.json["result"]["answered"] == 300);
+    CHECK(run.json["result"]["rejected"]["order"] == 0);
+    CHECK(run.json["load"]["protocol"] == protocol);
+    CHECK(report_ends(0, words + " --cash 1").json["result"]["rejected"]["order"] > 0);
+  }
+}
+
 TEST_CASE(
     "workers, pipelines, ramp-up, warm-up and idle connections lose no request and no second") {
   const Reported run = report_ends(

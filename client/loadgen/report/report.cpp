@@ -77,6 +77,8 @@ std::string describe_load(const Options& options) {
   if (load.pipeline > 1) described += text(", %u requests in flight each", load.pipeline);
   if (load.workers > 1) described += text(", %u workers", load.workers);
   described += ", " + name_with('-', load.connection) + " connections";
+  if (load.protocol != Protocol::xml)
+    described += ", orders in JSON by " + std::string(to_string(load.protocol));
   if (load.open_loop())
     described += ", open loop, " + std::string(to_string(load.arrivals)) + " arrivals";
   described += ", seed " + std::to_string(options.workload.seed);
