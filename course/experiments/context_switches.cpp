@@ -152,6 +152,14 @@ class EventfdBaton : public DescriptorBaton {
   }
 };
 
+class UnixBaton : public DescriptorBaton {
+ public:
+  UnixBaton() {
+    need(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, read_by_) == 0, "socketpair");
+    for (unsigned side = 0; side < 2; ++side) written_to_[side] = read_by_[1 - side];
+  }
+};
+
 class TcpBaton : public DescriptorBaton {
  public:
   TcpBaton() {
@@ -376,6 +384,7 @@ std::vector<Way> ways() {
   add("eventfd", "threads, eventfd", between_threads<EventfdBaton>);
   add("pipe", "threads, pipe", between_threads<PipeBaton>);
   add("processes", "processes, pipe", between_processes, "3-5 us (quoted)");
+  add("unix", "threads, UNIX-domain socket", between_threads<UnixBaton>, "-");
   add("tcp", "threads, TCP on loopback", between_threads<TcpBaton>, "500 us (quoted, a network)");
   return all;
 }
