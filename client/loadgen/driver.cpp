@@ -267,7 +267,8 @@ void Driver::greet(Client& client, std::int64_t now) {
   if (text.empty()) return fill(client, now);
   client.state = State::greeting;
   client.connecting_since = now;
-  ::send(client.socket.number(), text.data(), text.size(), MSG_NOSIGNAL);  // an empty buffer takes all
+  ::send(client.socket.number(), text.data(), text.size(),
+         MSG_NOSIGNAL);  // an empty buffer takes all
 }
 
 void Driver::take_welcome(Client& client, std::int64_t now) {

@@ -49,8 +49,8 @@ std::optional<std::uint64_t> number_behind(std::string_view text, std::string_vi
   const std::size_t found = text.find(name);
   if (found == std::string_view::npos) return {};
   std::uint64_t number = 0;
-  const char *const begin = text.data() + found + name.size(),
-                    *const end = text.data() + text.size();
+  const char *const begin = text.data() + found + name.size(), *const end =
+                                                                   text.data() + text.size();
   const auto [at, error] = std::from_chars(begin, end, number);
   if (error != std::errc() || at == begin) return {};
   return number;
@@ -107,8 +107,9 @@ void write_json_request(Protocol protocol, const Workload& workload, const Scrip
   if (protocol == Protocol::websocket) end = write_text(end, "}");
   const std::string_view payload(text, std::size_t(end - text));
   if (protocol == Protocol::websocket) return write_message(payload, out);
-  out += "POST /api/orders HTTP/1.1\r\nHost: exchange\r\nContent-Type: application/json\r\n"
-         "Content-Length: ";
+  out +=
+      "POST /api/orders HTTP/1.1\r\nHost: exchange\r\nContent-Type: application/json\r\n"
+      "Content-Length: ";
   out += std::to_string(payload.size());
   out += end_of_head;
   out += payload;

@@ -105,8 +105,8 @@ struct LoadOptions {
 };
 // As reports write it.
 BOOST_DESCRIBE_STRUCT(LoadOptions, (),
-                      (clients, idle_connections, workers, pipeline, connection, protocol, requests, stages,
-                       arrivals, duration_s, warmup_s, timeout_s, trading_days_s))
+                      (clients, idle_connections, workers, pipeline, connection, protocol, requests,
+                       stages, arrivals, duration_s, warmup_s, timeout_s, trading_days_s))
 
 // A private server.
 struct LocalServerOptions {

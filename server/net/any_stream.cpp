@@ -1,6 +1,5 @@
 #include "net/any_stream.hpp"
 
-#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 #include <boost/beast/websocket/teardown.hpp>
 
@@ -11,28 +10,25 @@ namespace exchange {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 
-using SocketStream = beast::basic_stream<asio::generic::stream_protocol>;
-
-class AnyStream::Layers : public Stream<SocketStream> {
+class AnyStream::Layers : public Stream<AnyStream::Socket> {
  public:
   using Stream::Stream;
 };
 
 AnyStream::AnyStream(Socket socket, asio::ssl::context* context)
-    : layers_(std::make_unique<Layers>(SocketStream(std::move(socket)), context)) {}
+    : layers_(std::make_unique<Layers>(std::move(socket), context)) {}
 AnyStream::~AnyStream() = default;
 AnyStream::AnyStream(AnyStream&&) noexcept = default;
 
 AnyStream::executor_type AnyStream::get_executor() { return layers_->get_executor(); }
-AnyStream::Socket& AnyStream::socket() { return layers_->next_layer().socket(); }
+AnyStream::Socket& AnyStream::socket() { return layers_->next_layer(); }
 bool AnyStream::is_secure() const { return layers_->is_secure(); }
 SSL* AnyStream::native_tls() { return layers_->secure().native_handle(); }
 
-void AnyStream::expires_after(std::chrono::steady_clock::duration time) {
-  layers_->next_layer().expires_after(time);
+void AnyStream::close() {
+  boost::system::error_code ignored;
+  socket().close(ignored);
 }
-void AnyStream::expires_never() { layers_->next_layer().expires_never(); }
-void AnyStream::close() { layers_->next_layer().close(); }
 
 void AnyStream::start_handshake(Side side, IoHandler handler) {
   layers_->secure().async_handshake(

@@ -1,5 +1,5 @@
 #pragma once
-// AnyStream is a TCP connection with a timeout, with TLS or without, as one type that is not a
+// AnyStream is a connection with TLS or without, as one type that is not a
 // template: Beast's operations are compiled once for it, and the operations of TLS and of plain TCP
 // below are compiled in any_stream.cpp only. The HTTP port and clients use it. An operation costs
 // one allocation more than one of Stream, which the XML port of the server uses.
@@ -14,7 +14,6 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/beast/core/role.hpp>
-#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -48,14 +47,10 @@ class AnyStream {
   AnyStream(AnyStream&&) noexcept;
 
   executor_type get_executor();
-  Socket& socket();  // operations on it have no time limit
+  Socket& socket();
   bool is_secure() const;
   SSL* native_tls();  // of a secure stream
 
-  // Sets the time limit of the operations that begin from here on; after it they fail with
-  // beast::error::timeout.
-  void expires_after(std::chrono::steady_clock::duration time);
-  void expires_never();
   // Closes the socket immediately; operations under way fail.
   void close();
 
@@ -106,7 +101,7 @@ class AnyStream {
         token, this, buffers);
   }
 
- private:
+ protected:
   // Returns the first buffer with room: a read may return fewer bytes than requested.
   template <class Buffers>
   static boost::asio::mutable_buffer first_of(const Buffers& buffers) {
@@ -116,6 +111,7 @@ class AnyStream {
     return {};
   }
 
+ private:
   // The first buffers of a sequence, as one type. A response has about six.
   class WriteBuffers {
    public:

@@ -416,8 +416,7 @@ constexpr Route routes[] = {
 }();
 constexpr Route page_route{.path = "", .at_once = page};
 
-bool leads_to(const HttpHeader& header, const Route& route) {
-  const std::string_view path = path_of(header);
+bool leads_to(std::string_view path, const Route& route) {
   if (!route.path.ends_with('/')) return path == route.path;
   return path.starts_with(route.path) &&
          path.substr(std::min(path.find('/', route.path.size()), path.size())) == route.rest;
@@ -429,9 +428,10 @@ bool allows(const Route& route, const HttpHeader& header) {
 }
 
 const Route* find_route(const HttpHeader& header) {
+  const std::string_view path = path_of(header);
   for (const Route& route : routes)
-    if (leads_to(header, route) && allows(route, header)) return &route;
-  const bool is_page = allows(page_route, header) && find_page_file(path_of(header)) != nullptr;
+    if (leads_to(path, route) && allows(route, header)) return &route;
+  const bool is_page = allows(page_route, header) && find_page_file(path) != nullptr;
   return is_page ? &page_route : nullptr;
 }
 
@@ -439,7 +439,7 @@ const Route* find_route(const HttpHeader& header) {
 std::string methods_of(const HttpHeader& header) {
   std::string methods;
   for (const Route& route : routes)
-    if (leads_to(header, route)) (methods += methods.empty() ? "" : ", ") += route.methods;
+    if (leads_to(path_of(header), route)) (methods += methods.empty() ? "" : ", ") += route.methods;
   if (find_page_file(path_of(header)) != nullptr) methods = reading;
   return methods;
 }

@@ -17,6 +17,7 @@
 #include <ctime>
 #include <future>
 #include <optional>
+#include <set>
 
 #include "base/address_limits.hpp"
 #include "base/bursts.hpp"
@@ -78,15 +79,24 @@ void split_absolute_target(HttpHeader& header) {
   header.target({absolute->target.data(), absolute->target.size()});
 }
 
-// RFC 9110 5.6.7.
-std::string http_date() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[sizeof "Sun, 06 Nov 1994 08:49:37 GMT"];
-  std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc);
-  return text;
-}
+// The time of day, as RFC 9110 5.6.7 writes it.
+class HttpDate {
+ public:
+  const std::string& now() {
+    const std::time_t now = std::time(nullptr);
+    if (now == time_) return text_;
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    char text[sizeof "Sun, 06 Nov 1994 08:49:37 GMT"];
+    std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc);
+    time_ = now;
+    return text_ = text;
+  }
+
+ private:
+  std::time_t time_ = 0;
+  std::string text_;
+};
 
 // Checks RFC 6455 4.2.1: one field, with the base64 of 16 bytes.
 bool has_websocket_key(const HttpHeader& header) {
@@ -150,6 +160,7 @@ class HttpServer::State {
     ENSURE(options.protocol.keys == (authenticator != nullptr));
     show_server(metrics, info);
     asio::co_spawn(context_, check_subscribers(), asio::detached);
+    asio::co_spawn(context_, check_connections(), asio::detached);
     accept(acceptor_);
     if (!options.local.path.empty()) {
       local_.emplace(context_.get_executor(), options.local,
@@ -280,18 +291,52 @@ class HttpServer::State {
                    });
   }
 
+  // The time limit of what a client has to do next. check_connections() closes the connection after
+  // it: a timer for each operation would take a tenth of the time of a request.
+  class TimeLimit {
+   public:
+    TimeLimit(std::set<TimeLimit*>& all, AnyStream& stream) : all_(all), stream_(stream) {
+      all_.insert(this);
+    }
+    TimeLimit(const TimeLimit&) = delete;
+    ~TimeLimit() { all_.erase(this); }
+    void begin(std::chrono::milliseconds time) { end_ = Clock::now() + time; }
+    void clear() { end_ = Clock::time_point::max(); }
+    void check() {
+      if (Clock::now() < end_) return;
+      clear();
+      stream_.close();
+    }
+
+   private:
+    using Clock = std::chrono::steady_clock;
+    std::set<TimeLimit*>& all_;
+    AnyStream& stream_;
+    Clock::time_point end_ = Clock::time_point::max();
+  };
+
+  asio::awaitable<void> check_connections() {
+    asio::steady_timer timer(context_);
+    while (true) {
+      timer.expires_after(std::chrono::milliseconds(100));
+      co_await timer.async_wait(use_tuple);
+      for (TimeLimit* const limit : time_limits_) limit->check();
+    }
+  }
+
   asio::awaitable<void> serve(StreamSocket socket, AddressQuota::Share connection) {
     const PeerAddress& peer = connection.address();
     const bool secure = certificate_ != nullptr && !is_user(peer);
     const auto context = secure ? certificate_->admit(Certificate::Port::http, peer) : nullptr;
     if (secure && context == nullptr) co_return;  // closes the socket
     AnyStream stream(std::move(socket), context.get());
-    if (stream.is_secure() && !co_await tls_handshake(stream, peer)) co_return;
+    TimeLimit time(time_limits_, stream);
+    if (stream.is_secure() && !co_await tls_handshake(stream, peer, time)) co_return;
     Logins logins;
     const Peer with_logins{peer, stream.socket().native_handle(), &logins};
     beast::flat_buffer buffer(read_bytes_max);
     for (bool keep_alive = true; keep_alive;) {
-      stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
+      time.begin(std::chrono::milliseconds(limits_.idle_ms));
       http::request_parser<http::string_body> parser;
       parser.header_limit(std::uint32_t(read_bytes_max));  // check_request_head() has the limit
       parser.body_limit(boost::none);                      // until the header names the path
@@ -304,15 +349,17 @@ class HttpServer::State {
       if (upgrade) {
         AddressQuota::Share room = channel_.take_room(peer);
         response = refuse_subscriber(parser.get(), room);
+        time.clear();
         if (!response)
-          co_return co_await channel_.serve(std::move(stream), parser.release(), std::move(room));
+          co_return co_await channel_.serve(std::move(stream), parser.release(),
+                                            std::string(text_of(buffer)), std::move(room));
       }
       const bool is_head = parser.get().method() == http::verb::head;
       keep_alive = !response && parser.keep_alive();
       if (!response) response = routes_.refuse_content(parser.get());
       if (!response) response = routes_.answer_at_once(parser.get());
       if (!response) {
-        stream.expires_never();  // the core may have to wait for its store
+        time.clear();  // the core may have to wait for its store
         const HttpHeader header = parser.get().base();
         if (routes_.executes_at_once(parser.get()))
           response = co_await routes_.execute_at_once(parser.release(), with_logins);
@@ -323,10 +370,10 @@ class HttpServer::State {
           response = too_much(header);
           if (HttpRoutes::executes(header)) break;  // it was executed: an error would deny that
         }
-        stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
+        time.begin(std::chrono::milliseconds(limits_.idle_ms));
       }
       response->keep_alive(keep_alive);
-      response->set(http::field::date, http_date());
+      response->set(http::field::date, date_.now());
       if (stream.is_secure()) response->set(http::field::strict_transport_security, hsts);
       // A 304 response has no length, because it would have to be that of the content (RFC 9110
       // 8.6).
@@ -334,18 +381,21 @@ class HttpServer::State {
         response->content_length(response->body().size());
       if (is_head) response->body().clear();
       if (co_await send(stream, *response)) break;
+      // Behind the other connections that are ready: by then the next request may have arrived, and
+      // the read succeeds at once.
+      if (buffer.size() == 0) co_await asio::post(context_, asio::use_awaitable);
     }
-    co_await linger(stream);
+    co_await linger(stream, time);
   }
 
   // Waits for the client's first bytes, and then for a turn, so that the clients of one address do
   // not occupy this thread while clients of other addresses wait.
-  asio::awaitable<bool> tls_handshake(AnyStream& stream, PeerAddress peer) {
+  asio::awaitable<bool> tls_handshake(AnyStream& stream, PeerAddress peer, TimeLimit& time) {
     const bool readable =
         co_await is_readable(stream.socket(), std::chrono::milliseconds(limits_.idle_ms));
     if (!readable) co_return false;
     const AddressTurns::Turn turn = co_await handshakes_.take(peer);
-    stream.expires_after(std::chrono::milliseconds(limits_.tls_handshake_ms));
+    time.begin(std::chrono::milliseconds(limits_.tls_handshake_ms));
     const auto [error] = co_await stream.async_handshake(AnyStream::Side::server, use_tuple);
     certificate_->charge(Certificate::Port::http, peer, stream.native_tls());
     if (error) Metrics::add(metrics_.tls_failures);
@@ -383,12 +433,12 @@ class HttpServer::State {
 
   // Discards the bytes that the client still sends: closing with unread bytes would reset the
   // connection, and the last response would be lost.
-  static asio::awaitable<void> linger(AnyStream& stream) {
+  static asio::awaitable<void> linger(AnyStream& stream, TimeLimit& time) {
     boost::system::error_code error;
-    stream.expires_after(std::chrono::seconds(1));
+    time.begin(std::chrono::seconds(1));
     if (stream.is_secure()) co_await stream.async_shutdown(use_tuple);
     stream.socket().shutdown(asio::socket_base::shutdown_send, error);
-    stream.expires_after(std::chrono::seconds(1));
+    time.begin(std::chrono::seconds(1));
     for (char discarded[4096]; !error;) {
       const auto [read_error, bytes] =
           co_await stream.async_read_raw(asio::buffer(discarded), use_tuple);
@@ -406,8 +456,13 @@ class HttpServer::State {
     auto& header = parser.get().base();
     if (auto [ended, refusal] = co_await read_head(stream, buffer); ended || refusal)
       co_return Reading{ended, std::move(refusal)};
-    auto [error, header_bytes] =
-        co_await http::async_read_header(stream, buffer, parser, use_tuple);
+    // Beast's own reads of what has arrived already would each be a turn of the event loop.
+    beast::error_code error;
+    const auto parse = [&](bool with_body) {
+      parser.eager(with_body);
+      buffer.consume(parser.put(buffer.data(), error));
+    };
+    parse(false);
     std::size_t body_bytes_max = 0;
     if (!error) {
       split_absolute_target(header);
@@ -425,12 +480,15 @@ class HttpServer::State {
         const auto fields = std::distance(header.begin(), header.end());
         if (header.version() >= 11 && beast::iequals(header[http::field::expect], "100-continue"))
           co_await send_continue(stream);
-        while (!error && !parser.is_done()) {  // counts the bytes received, not those announced
+        if (!parser.is_done() && buffer.size() > 0) parse(true);
+        if (error == http::error::need_more) error = {};
+        while (!error) {  // counts the bytes received, not those announced
+          if (!held.reserve(parser.get().body().size() * body_cost))
+            co_return Reading{false, too_much(header)};
+          if (parser.is_done()) break;
           const auto [body_error, body_bytes] =
               co_await http::async_read_some(stream, buffer, parser, use_tuple);
           error = body_error;
-          if (!held.reserve(parser.get().body().size() * body_cost))
-            co_return Reading{false, too_much(header)};
         }
         // Beast adds the fields of a trailer to those of the header (RFC 9110 6.5.1).
         if (!error && std::distance(header.begin(), header.end()) != fields)
@@ -520,6 +578,9 @@ class HttpServer::State {
   MarketChannel channel_;
   // The contexts of connections and of answers. Their destructors end the coroutines, which release
   // their shares and turns of the members above.
+  // of the thread of connections
+  std::set<TimeLimit*> time_limits_;
+  HttpDate date_;
   asio::io_context context_{1}, answers_{1};
   StreamAcceptor acceptor_;
   std::optional<LocalListener> local_;

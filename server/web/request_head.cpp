@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <boost/algorithm/string/predicate.hpp>
+#include <boost/beast/core/string.hpp>
 #include <string>
 
 #include "base/text.hpp"
@@ -106,10 +106,10 @@ struct Framing {
   Field host, length, encoding;
 
   void add(std::string_view name, std::string_view value) {
-    Field* const field = boost::iequals(name, "host")                ? &host
-                         : boost::iequals(name, "content-length")    ? &length
-                         : boost::iequals(name, "transfer-encoding") ? &encoding
-                                                                     : nullptr;
+    Field* const field = boost::beast::iequals(name, "host")                ? &host
+                         : boost::beast::iequals(name, "content-length")    ? &length
+                         : boost::beast::iequals(name, "transfer-encoding") ? &encoding
+                                                                            : nullptr;
     if (field != nullptr) *field = {field->count + 1, value};
   }
 };
@@ -132,10 +132,10 @@ Refusal check_encoding(const Framing& framing, unsigned version) {
   if (framing.encoding.count > 1)
     return {HttpStatus::bad_request, "the request has two Transfer-Encoding fields"};
   const std::string_view all = framing.encoding.value;
-  if (boost::iequals(all, "chunked")) return {};
+  if (boost::beast::iequals(all, "chunked")) return {};
   const std::size_t comma = all.rfind(',');
   const std::string_view others = all.substr(0, comma == all.npos ? 0 : comma);
-  if (others.empty() || !boost::iequals(trimmed(all.substr(comma + 1)), "chunked") ||
+  if (others.empty() || !boost::beast::iequals(trimmed(all.substr(comma + 1)), "chunked") ||
       boost::icontains(others, "chunked"))
     return {HttpStatus::bad_request,
             "the last transfer coding is not chunked, or chunked is there twice"};
@@ -208,7 +208,7 @@ bool is_own_origin(std::string_view origin, std::string_view host, bool secure) 
   }
   if (!text) return false;
   const auto of_page = parse_authority(*text), own = parse_authority(host);
-  return of_page && own && !own->host.empty() && boost::iequals(of_page->host, own->host) &&
+  return of_page && own && !own->host.empty() && boost::beast::iequals(of_page->host, own->host) &&
          of_page->port.value_or(scheme_port) == own->port.value_or(scheme_port);
 }
 

@@ -56,8 +56,9 @@ class MarketChannel {
   // Returns a share for one more subscriber of this address; an empty share if the limit is
   // reached.
   AddressQuota::Share take_room(const PeerAddress& address) { return room_.take(address); }
-  // Answers the handshake and serves the subscriber to its end.
-  boost::asio::awaitable<void> serve(AnyStream stream, Handshake handshake,
+  // Answers the handshake and serves the subscriber to its end. `arrived` are the bytes behind the
+  // handshake.
+  boost::asio::awaitable<void> serve(AnyStream stream, Handshake handshake, std::string arrived,
                                      AddressQuota::Share room);
   // Closes all subscribers. If the server is `stopping`, first ends their order entry, and also
   // closes those that come later.

@@ -238,9 +238,12 @@ std::vector<std::string> OrderEntry::responses() const {
     if (refusal_.empty() && count > 0) outcomes = session_.outcomes().subspan(first, count);
     first += count;
     const JsonReply response = this->response(read, outcomes);
-    Json json{{"type", "response"}, {"id", read.id}, {"status", unsigned(response.status)}};
-    json.update(response.json);
-    texts.push_back(json_text(json));
+    const std::string members = json_text(response.json);  // an object
+    std::string& text = texts.emplace_back(R"({"type":"response","id":)");
+    text += read.id.dump();
+    text += R"(,"status":)" + std::to_string(unsigned(response.status));
+    text += response.json.empty() ? "" : ",";
+    text.append(members, 1);
   }
   return texts;
 }

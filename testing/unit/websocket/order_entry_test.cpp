@@ -187,6 +187,39 @@ TEST_CASE_METHOD(Enter, "orders end with a WebSocket that is closed or lost") {
   CHECK(metrics.canceled_orders[CancelCause::disconnect] == 3);
 }
 
+TEST_CASE_METHOD(Enter, "messages of one packet are answered in order, whatever their frames") {
+  start();
+  const std::string mask(4, '\0');  // changes nothing
+  const auto frame = [&](unsigned char first, const std::string& payload) {
+    return std::string{char(first), char(0x80 | payload.size())} + mask + payload;
+  };
+  const std::string longer = message(3, "cancel_all", "{" + std::string(200, ' ') + "}");
+  const std::string packet = frame(0x81, message(1, "cancel_all", "{}")) + frame(0x89, "ping") +
+                             frame(0x01, "{\"id\":2,") + frame(0x80, "\"cancel_all\":{}}") +
+                             "\x81\xfe" + std::string{0, char(longer.size())} + mask + longer +
+                             frame(0x81, message(4, "cancel_all", "{}"));
+  const std::string handshake =
+      "GET /ws HTTP/1.1\r\nHost: exchange\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+  // all at once, even behind the handshake, and byte by byte
+  const std::size_t step = GENERATE(10'000u, 1u, 100u);
+  asio::ip::tcp::socket socket = connect();
+  socket.set_option(asio::ip::tcp::no_delay(true));
+  const std::string bytes = handshake + packet;
+  for (std::size_t at = 0; at < bytes.size(); at += step)
+    asio::write(socket, asio::buffer(bytes.substr(at, step)));
+  std::string got;
+  std::size_t at = 0;
+  for (int id = 1; id <= 4; ++id) {
+    const std::string response = "{\"type\":\"response\",\"id\":" + std::to_string(id) + ",";
+    char bytes_read[4'096];
+    while ((at = got.find(response)) == got.npos)
+      got.append(bytes_read, socket.read_some(asio::buffer(bytes_read)));
+    if (id > 1) CHECK(got.find("\"id\":" + std::to_string(id - 1)) < at);
+  }
+  CHECK(got.find("\x8a\x04ping") != got.npos);
+}
+
 TEST_CASE_METHOD(Enter, "orders end with a WebSocket that is over, though its TCP stays open") {
   Socket socket = enter();
   CHECK(ask(socket, "place", buy(10, 5, tied)) == R"(201 {"order":1})");
