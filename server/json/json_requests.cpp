@@ -3,58 +3,59 @@
 #include <algorithm>
 
 #include "auth/credentials.hpp"
+#include "base/text.hpp"
 
 namespace exchange {
 namespace {
 
 using enum ErrorCode;
+using Kind = JsonInput::Kind;
 namespace http = boost::beast::http;
 
 // The form of a member. Numbers are strings, or whole numbers that every language represents
 // exactly.
-enum class Kind : std::uint8_t { text, decimal, count, truth };
+enum class Form : std::uint8_t { text, decimal, count, truth };
 
-constexpr Kind kind_of(ValueType type) {
-  return type == ValueType::truth ? Kind::truth
-         : is_count(type)         ? Kind::count
-         : is_decimal(type)       ? Kind::decimal
-                                  : Kind::text;
+constexpr Form form_of(ValueType type) {
+  return type == ValueType::truth ? Form::truth
+         : is_count(type)         ? Form::count
+         : is_decimal(type)       ? Form::decimal
+                                  : Form::text;
 }
 
-// Returns the text of the attribute in XML; nothing if the value is of another kind.
-std::optional<std::string> text_of(const JsonInput& value, Kind kind) {
-  if (kind == Kind::truth) return value.is_boolean() ? std::optional(value.dump()) : std::nullopt;
-  if (value.is_string()) return value.get<std::string>();
-  if (kind == Kind::text || !value.is_number_integer()) return {};
-  const bool is_exact = value.is_number_unsigned()
-                            ? value.get<std::uint64_t>() <= json_integer_max
-                            : value.get<std::int64_t>() >= -std::int64_t(json_integer_max);
-  return is_exact ? std::optional(value.dump()) : std::nullopt;
+// Returns the text of the attribute in XML; null if the value has another form.
+const std::string* text_of(const JsonInput& value, Form form) {
+  if (form == Form::truth) return value.is(Kind::truth) ? &value.text() : nullptr;
+  if (value.is_text()) return &value.text();
+  if (form == Form::text || !value.is(Kind::integer)) return nullptr;
+  const auto number = parse_number<std::int64_t>(value.text());
+  constexpr auto most = std::int64_t(json_integer_max);
+  return number && *number >= -most && *number <= most ? &value.text() : nullptr;
 }
 // Returns the error for a value of another kind.
-std::string wrong_kind(const std::string& name, const JsonInput& value, Kind kind) {
-  if (value.is_null()) return name + " is null; leave out what has no value";
-  switch (kind) {
-    case Kind::text: return name + " must be a string";
-    case Kind::decimal: return name + " must be a string, as \"9.5\"";
-    case Kind::count: return name + " must be a whole number, as 9 or \"9\"";
-    case Kind::truth: return name + " must be true or false";
+std::string wrong_kind(const std::string& name, const JsonInput& value, Form form) {
+  if (value.is(Kind::null)) return name + " is null; leave out what has no value";
+  switch (form) {
+    case Form::text: return name + " must be a string";
+    case Form::decimal: return name + " must be a string, as \"9.5\"";
+    case Form::count: return name + " must be a whole number, as 9 or \"9\"";
+    case Form::truth: return name + " must be true or false";
   }
   return {};
 }
 // Reads a member of this kind into a value. `code` is the error code for a value of another kind.
 template <class Value>
-Problem read_member(const JsonInput& given, Value& value, const std::string& name, Kind kind,
+Problem read_member(const JsonInput& given, Value& value, const std::string& name, Form form,
                     ErrorCode code) {
-  const auto text = text_of(given, kind);
-  if (!text) return {code, wrong_kind(name, given, kind)};
+  const std::string* const text = text_of(given, form);
+  if (text == nullptr) return {code, wrong_kind(name, given, form)};
   return read_value(*text, value, name);
 }
 Problem read_account_id(const JsonInput& given, AccountId& account) {
-  return read_member(given, account, "account", Kind::text, malformed_id);
+  return read_member(given, account, "account", Form::text, malformed_id);
 }
 Problem read_symbol_name(const JsonInput& given, SymbolName& symbol) {
-  return read_member(given, symbol, "symbol", Kind::text, malformed_symbol);
+  return read_member(given, symbol, "symbol", Form::text, malformed_symbol);
 }
 
 using Names = std::initializer_list<std::string_view>;
@@ -70,7 +71,7 @@ Problem missing_member(std::string_view name) {
 // Returns a problem if this is not an object, or if it has a member that is not in `known`.
 Problem unexpected_member(const JsonInput& object, Names known) {
   if (!object.is_object()) return {unexpected_content, "expected an object"};
-  for (const auto& [name, value] : object.items())
+  for (const auto& [name, value] : object.members())
     if (!has(known, name)) return unexpected(name);
   return {};
 }
@@ -78,12 +79,13 @@ Problem unexpected_member(const JsonInput& object, Names known) {
 // The members of an object, at the places of their attributes in the table.
 template <class AnyCommand>
 struct Members {
-  std::array<std::optional<std::string>, std::size(attributes_of<AnyCommand>)> texts;
+  std::array<const std::string*, std::size(attributes_of<AnyCommand>)> texts{};
+  std::string sold;  // the amount of a sale
 
   // `beside`: members that are not attributes.
   Problem read(const JsonInput& object, Names beside) {
     if (!object.is_object()) return {unexpected_content, "expected an object"};
-    for (const auto& [name, value] : object.items()) {
+    for (const auto& [name, value] : object.members()) {
       if (has(beside, name)) continue;
       bool known = false;
       Problem problem;
@@ -91,14 +93,14 @@ struct Members {
         constexpr auto& attribute = attributes_of<AnyCommand>[at];
         if (attribute.member.empty() || attribute.member != name) return;
         known = true;
-        constexpr Kind kind = kind_of(attribute.value.type);
-        texts[at] = text_of(value, kind);
-        if (texts[at]) return;
-        const bool is_number = kind == Kind::decimal || kind == Kind::count;
-        problem = {is_number                                  ? malformed_number
-                   : kind == Kind::truth && value.is_string() ? unknown_value
-                                                              : unexpected_content,
-                   wrong_kind(name, value, kind)};
+        constexpr Form form = form_of(attribute.value.type);
+        texts[at] = text_of(value, form);
+        if (texts[at] != nullptr) return;
+        const bool is_number = form == Form::decimal || form == Form::count;
+        problem = {is_number                                ? malformed_number
+                   : form == Form::truth && value.is_text() ? unknown_value
+                                                            : unexpected_content,
+                   wrong_kind(name, value, form)};
       });
       if (!known) return unexpected(name);
       if (problem) return problem;
@@ -125,13 +127,16 @@ struct Members {
   }
   // The sign of the amount is the side.
   Problem take_side(const JsonInput& object) {
-    const auto side = object.find("side");
-    if (side == object.end()) return missing_member("side");
-    if (*side != "buy" && *side != "sell") return {unknown_value, "side must be buy or sell"};
-    std::optional<std::string>& amount = texts[place<AnyCommand>("amount")];
-    if (!amount) return missing_member("shares");
+    const JsonInput* const side = object.find("side");
+    if (side == nullptr) return missing_member("side");
+    if (!side->is_text() || (side->text() != "buy" && side->text() != "sell"))
+      return {unknown_value, "side must be buy or sell"};
+    const std::string*& amount = texts[place<AnyCommand>("amount")];
+    if (amount == nullptr) return missing_member("shares");
     if (amount->starts_with('-')) return {number_out_of_range, "shares is negative"};
-    if (*side == "sell") amount->insert(0, "-");
+    if (side->text() == "buy") return {};
+    sold = "-" + *amount;
+    amount = &sold;
     return {};
   }
 };
@@ -139,7 +144,7 @@ struct Members {
 Problem read_whose(const JsonInput& object, const std::optional<AccountId>& usual,
                    JsonRequest& request) {
   request.account = usual;
-  if (const auto named = object.find("account"); named != object.end())
+  if (const JsonInput* const named = object.find("account"); named != nullptr)
     return read_account_id(*named, request.account.emplace());
   return usual ? Problem{} : missing_member("account");
 }
@@ -150,9 +155,9 @@ Problem read_order(const JsonInput& object, Names beside, PlaceOrder& order) {
   if (Problem problem = members.read(object, beside)) return problem;
   if (Problem problem = members.take_side(object)) return problem;
   if (Problem problem = members.missing()) return problem;
-  const auto& type = members.texts[place<PlaceOrder>("type")];
+  const std::string* const type = members.texts[place<PlaceOrder>("type")];
   const Problem problem = read_type(type ? std::optional<std::string_view>(*type) : std::nullopt,
-                                    members.texts[place<PlaceOrder>("limit")].has_value());
+                                    members.texts[place<PlaceOrder>("limit")] != nullptr);
   if (problem) return problem.code == missing_attribute ? missing_member("limit") : problem;
   return members.into(order);
 }
@@ -160,8 +165,8 @@ Problem read_order(const JsonInput& object, Names beside, PlaceOrder& order) {
 // Reads one order, or {"orders": [...]}, of which each order succeeds or fails by itself.
 Problem read_place(const JsonInput& object, const ProtocolLimits& limits, JsonRequest& request,
                    std::vector<Command>& commands) {
-  const auto list = object.find("orders");
-  if (list == object.end()) {
+  const JsonInput* const list = object.find("orders");
+  if (list == nullptr) {
     PlaceOrder order;
     order.account = *request.account;
     if (Problem problem = read_order(object, {"side", "account", "cancel_on_disconnect"}, order))
@@ -171,11 +176,12 @@ Problem read_place(const JsonInput& object, const ProtocolLimits& limits, JsonRe
   }
   if (Problem problem = unexpected_member(object, {"orders", "account", "cancel_on_disconnect"}))
     return problem;
-  if (!list->is_array() || list->empty() || list->size() > limits.elements_max)
+  const std::size_t count = list->members().size();
+  if (!list->is(Kind::list) || count == 0 || count > limits.elements_max)
     return {unexpected_content,
             "orders must be a list of 1 to " + std::to_string(limits.elements_max) + " orders"};
   std::vector<Problem>& problems = request.problems_of_list.emplace();
-  for (const JsonInput& one : *list) {
+  for (const auto& [unnamed, one] : list->members()) {
     PlaceOrder order;
     order.account = *request.account;
     problems.push_back(read_order(one, {"side"}, order));
@@ -193,10 +199,11 @@ Problem read_of_order(const JsonInput& object, const JsonRequest& request, AnyCo
   const Problem problem = has_side ? members.read(object, {"side", "account", "order"})
                                    : members.read(object, {"account", "order"});
   if (problem) return problem;
-  const auto order = object.find("order");
-  if (order == object.end()) return missing_member("order");
+  const JsonInput* const order = object.find("order");
+  if (order == nullptr) return missing_member("order");
   OrderName name;
-  if (Problem wrong = read_order_name(text_of(*order, Kind::count).value_or(""), name))
+  const std::string* const text = text_of(*order, Form::count);
+  if (Problem wrong = read_order_name(text == nullptr ? std::string_view() : *text, name))
     return wrong;
   if constexpr (has_side) {
     if (Problem wrong = members.take_side(object)) return wrong;
@@ -214,9 +221,9 @@ Problem read_cancel_all(const JsonInput& object, const JsonRequest& request,
                         std::vector<Command>& commands) {
   if (Problem problem = unexpected_member(object, {"account", "symbol"})) return problem;
   CancelAll cancel{*request.account, {}};
-  if (const auto symbol = object.find("symbol"); symbol != object.end())
+  if (const JsonInput* const symbol = object.find("symbol"); symbol != nullptr)
     if (Problem problem =
-            read_member(*symbol, cancel.symbol, "symbol", Kind::text, malformed_symbol))
+            read_member(*symbol, cancel.symbol, "symbol", Form::text, malformed_symbol))
       return problem;
   commands.emplace_back(std::move(cancel));
   return {};
@@ -224,8 +231,8 @@ Problem read_cancel_all(const JsonInput& object, const JsonRequest& request,
 
 // Reads the new key of an account.
 Problem read_key(const JsonInput& key, JsonRequest& request) {
-  if (!key.is_string()) return {malformed_key, wrong_kind("key", key, Kind::text)};
-  request.key = key.get<std::string>();
+  if (!key.is_text()) return {malformed_key, wrong_kind("key", key, Form::text)};
+  request.key = key.text();
   if (!is_key(request.key)) return {malformed_key, "key must have 8 to 128 bytes"};
   return {};
 }
@@ -234,14 +241,14 @@ Problem read_account(const JsonInput& object, const ProtocolLimits& limits, Json
                      std::vector<Command>& commands) {
   if (Problem problem = unexpected_member(object, {"account", "balance", "key"})) return problem;
   CreateAccount create;
-  const auto account = object.find("account"), balance = object.find("balance");
-  if (account == object.end()) return missing_member("account");
-  if (balance == object.end()) return missing_member("balance");
+  const JsonInput *const account = object.find("account"), *const balance = object.find("balance");
+  if (account == nullptr) return missing_member("account");
+  if (balance == nullptr) return missing_member("balance");
   if (Problem problem = read_account_id(*account, create.account)) return problem;
   if (Problem problem =
-          read_member(*balance, create.balance, "balance", Kind::decimal, malformed_number))
+          read_member(*balance, create.balance, "balance", Form::decimal, malformed_number))
     return problem;
-  if (const auto given = object.find("key"); given != object.end()) {
+  if (const JsonInput* const given = object.find("key"); given != nullptr) {
     if (Problem problem = read_key(*given, request)) return problem;
   } else if (limits.keys) {
     return {missing_attribute, "missing member 'key': this exchange wants one for each account"};
@@ -259,14 +266,14 @@ Problem read_set_key(const JsonInput& object, const std::optional<AccountId>& us
   if (Problem problem = unexpected_member(object, {"account", "key", "revoke"})) return problem;
   if (Problem problem = read_whose(object, usual, request)) return problem;
   if (!limits.keys) return {no_keys, "accounts of this exchange have no keys"};
-  const auto key = object.find("key"), revoke = object.find("revoke");
-  if (revoke != object.end() && !revoke->is_boolean())
+  const JsonInput *const key = object.find("key"), *const revoke = object.find("revoke");
+  if (revoke != nullptr && !revoke->is(Kind::truth))
     return {unknown_value, "revoke must be true or false"};
-  const bool revokes = revoke != object.end() && revoke->get<bool>();
-  if (revokes && key != object.end())
+  const bool revokes = revoke != nullptr && revoke->text() == "true";
+  if (revokes && key != nullptr)
     return {conflicting_attributes, "both 'key' and 'revoke' are given"};
   if (!revokes) {
-    if (key == object.end()) return missing_member("key");
+    if (key == nullptr) return missing_member("key");
     if (Problem problem = read_key(*key, request)) return problem;
   }
   request.named["account"] = request.account->view();
@@ -279,30 +286,30 @@ Problem read_set_key(const JsonInput& object, const std::optional<AccountId>& us
 Problem read_symbol(const JsonInput& object, const ProtocolLimits& limits, JsonRequest& request,
                     std::vector<Command>& commands) {
   if (Problem problem = unexpected_member(object, {"symbol", "holdings"})) return problem;
-  const auto name = object.find("symbol");
-  if (name == object.end()) return missing_member("symbol");
+  const JsonInput* const name = object.find("symbol");
+  if (name == nullptr) return missing_member("symbol");
   SymbolName symbol;
   if (Problem problem = read_symbol_name(*name, symbol)) return problem;
   request.done = http::status::created;
   request.named["symbol"] = symbol.view();
-  const auto holdings = object.find("holdings");
-  const bool has_holdings = holdings != object.end();
+  const JsonInput* const holdings = object.find("holdings");
+  const bool has_holdings = holdings != nullptr;
   if (has_holdings && !holdings->is_object())
     return {unexpected_content, "holdings must be an object"};
-  if (has_holdings && holdings->size() > limits.elements_max)
+  if (has_holdings && holdings->members().size() > limits.elements_max)
     return {too_many_elements,
             "holdings of more than " + std::to_string(limits.elements_max) + " accounts"};
-  if (!has_holdings || holdings->empty()) {
+  if (!has_holdings || holdings->members().empty()) {
     commands.emplace_back(CreateSymbol{symbol});
     return {};
   }
-  for (const auto& [account, shares] : holdings->items()) {
+  for (const auto& [account, shares] : holdings->members()) {
     PlaceShares given{symbol, {}, {}};
     if (Problem problem = read_value(account, given.account, "account")) return problem;
     if (Problem problem =
-            read_member(shares, given.shares, "shares", Kind::decimal, malformed_number))
+            read_member(shares, given.shares, "shares", Form::decimal, malformed_number))
       return problem;
-    if (holdings->size() > 1) request.holders.push_back(account);
+    if (holdings->members().size() > 1) request.holders.push_back(account);
     commands.emplace_back(std::move(given));
   }
   return {};
@@ -330,10 +337,10 @@ Problem read_simple(const JsonInput& object, JsonRequest& request, std::vector<C
 }
 
 Problem read_ties(const JsonInput& object, const char* tie_problem, JsonRequest& request) {
-  const auto ties = object.find("cancel_on_disconnect");
-  if (ties == object.end()) return {};
-  if (!ties->is_boolean()) return {unknown_value, "cancel_on_disconnect must be true or false"};
-  request.ties_orders = *ties;
+  const JsonInput* const ties = object.find("cancel_on_disconnect");
+  if (ties == nullptr) return {};
+  if (!ties->is(Kind::truth)) return {unknown_value, "cancel_on_disconnect must be true or false"};
+  request.ties_orders = ties->text() == "true";
   if (request.ties_orders && tie_problem != nullptr) return {no_cancel_on_disconnect, tie_problem};
   return {};
 }

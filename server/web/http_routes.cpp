@@ -299,15 +299,16 @@ Reply new_day(HttpRoutes& at, HttpRequest& request, Peer peer) {
   if (!allowed) co_return refusal(request, unavailable, Reason::key_unchecked);
   if (!*allowed) co_return refusal(request, http::status::forbidden, Reason::operator_key);
 
-  const auto [body, problem] = read_json(request.body());
-  if (problem) co_return http_error(request, bad_request, problem.sentence, to_code(problem.code));
-  const auto member = body.is_object() ? body.find("day") : body.end();
-  if (body.size() != 1 || member == body.end() || !member->is_string())
+  const ReadJson body = read_json(request.body());
+  if (const Problem& problem = body.problem; problem)
+    co_return http_error(request, bad_request, problem.sentence, to_code(problem.code));
+  const JsonInput* const name = body.value.find("day");
+  if (name == nullptr || !name->is_text() || body.value.members().size() != 1)
     co_return http_error(request, bad_request, "the body is {\"day\": NAME}");
-  if (!is_day_name(member->get_ref<const std::string&>()))
+  if (!is_day_name(name->text()))
     co_return http_error(request, bad_request,
                          "a name is 1 to 32 lower-case letters, digits, and hyphens between these");
-  const std::string day = member->get<std::string>();
+  const std::string& day = name->text();
   if (!at.close_day) co_return http_error(request, http::status::conflict, "no day can be closed");
   const NewDay::Reply answer = at.close_day(day);
   switch (answer.state) {
@@ -430,7 +431,7 @@ bool allows(const Route& route, const HttpHeader& header) {
 const Route* find_route(const HttpHeader& header) {
   const std::string_view path = path_of(header);
   for (const Route& route : routes)
-    if (leads_to(path, route) && allows(route, header)) return &route;
+    if (allows(route, header) && leads_to(path, route)) return &route;
   const bool is_page = allows(page_route, header) && find_page_file(path) != nullptr;
   return is_page ? &page_route : nullptr;
 }

@@ -359,8 +359,11 @@ class HttpServer::State {
       if (!response) response = routes_.refuse_content(parser.get());
       if (!response) response = routes_.answer_at_once(parser.get());
       if (!response) {
-        time.clear();  // the core may have to wait for its store
-        const HttpHeader header = parser.get().base();
+        time.clear();       // the core may have to wait for its store
+        HttpHeader header;  // of the response if there is no memory for another one
+        header.version(parser.get().version());
+        header.method_string(parser.get().method_string());
+        header.target(parser.get().target());
         if (routes_.executes_at_once(parser.get()))
           response = co_await routes_.execute_at_once(parser.release(), with_logins);
         else

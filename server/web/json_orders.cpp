@@ -8,6 +8,7 @@ namespace exchange {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
+using Kind = JsonInput::Kind;
 
 namespace {
 
@@ -17,8 +18,10 @@ Problem take_parameter(const HttpHeader& header, std::string_view name, const ch
                        JsonInput& members) {
   const std::string_view text = parameter(header, name);
   if (text.data() == nullptr) return {};
-  const auto [at, added] = members.emplace(member, text);
-  if (added || *at == Json(text)) return {};
+  const JsonInput* const given = members.find(member);
+  if (given == nullptr)
+    members.members().emplace_back(member, JsonInput(Kind::text, std::string(text)));
+  if (given == nullptr || (given->is_text() && given->text() == text)) return {};
   return {ErrorCode::conflicting_attributes,
           "the parameter " + std::string(name) + " is not the member of the body"};
 }
@@ -41,10 +44,11 @@ Credential operator_login(const HttpHeader& header) {
 HttpJsonRequest read_http_json(const HttpRequest& request, const CommandPath& path,
                                const ProtocolLimits& limits) {
   HttpJsonRequest asked;
-  auto [members, problem_of_body] =
-      path.has_body ? read_json(request.body()) : ReadJson{JsonInput::object(), {}};
-  if (problem_of_body) {
-    asked.request.problem = std::move(problem_of_body);
+  ReadJson body{JsonInput(Kind::object)};
+  if (path.has_body) body = read_json(request.body());
+  JsonInput& members = body.value;
+  if (body.problem) {
+    asked.request.problem = std::move(body.problem);
     return asked;
   }
   if (!members.is_object()) {
@@ -52,11 +56,12 @@ HttpJsonRequest read_http_json(const HttpRequest& request, const CommandPath& pa
     return asked;
   }
   if (const std::string member(path.member); !member.empty()) {
-    if (members.contains(member)) {
+    if (members.find(member) != nullptr) {
       asked.request.problem = {ErrorCode::conflicting_attributes, "the path names the " + member};
       return asked;
     }
-    members[member] = last_segment(request);
+    members.members().emplace_back(member,
+                                   JsonInput(Kind::text, std::string(last_segment(request))));
   }
   Problem& problem = asked.request.problem;
   if (describe_element(path.kind).root == Root::transactions)

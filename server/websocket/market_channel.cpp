@@ -148,7 +148,7 @@ class FrameStream : public AnyStream {
     if (const std::size_t bytes = hand_out(into); bytes > 0 || into.size() == 0)
       return asio::post(get_executor(),
                         [handler = std::move(handler), bytes]() mutable { handler({}, bytes); });
-    constexpr std::size_t read_max = 16'384;
+    constexpr std::size_t read_max = 4'096;
     const std::size_t before = arrived_.size();
     arrived_.resize(before + read_max);
     AnyStream::async_read_some(
@@ -446,8 +446,8 @@ void MarketChannel::send(Subscriber& subscriber, std::string text) {
 }
 
 asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string message) {
-  auto [json, problem] = read_json(message);
-  if (json.is_discarded()) {
+  auto [json, is_json, problem] = read_json(message);
+  if (!is_json) {
     send(subscriber, error_message("not JSON", to_code(ErrorCode::malformed_json)));
     subscriber.close(websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
     co_return;
@@ -456,7 +456,7 @@ asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string 
     order->bytes = message.size();
     if (problem) {
       order->problem = std::move(problem);
-      order->members = {};
+      order->members = JsonInput();
     }
     co_return co_await handle_order(subscriber, std::move(*order));
   }
@@ -480,7 +480,7 @@ asio::awaitable<void> MarketChannel::handle(Subscriber& subscriber, std::string 
 }
 
 asio::awaitable<void> MarketChannel::handle_order(Subscriber& subscriber, OrderMessage message) {
-  if (message.id.is_null()) {
+  if (message.id.is(JsonInput::Kind::null)) {
     send(subscriber, error_message(message.problem.sentence, to_code(message.problem.code)));
     co_return;
   }

@@ -1,5 +1,7 @@
 #include "websocket/messages.hpp"
 
+#include "base/text.hpp"
+
 namespace exchange {
 namespace {
 
@@ -108,27 +110,29 @@ std::string error_message(std::string_view sentence, std::string_view code,
 SubscriberRequest read_subscriber_request(const JsonInput& json) {
   using Kind = SubscriberRequest::Kind;
   const SubscriberRequest unknown{Kind::unknown};
-  if (!json.is_object() || json.size() != 1) return unknown;
-  SubscriberRequest request{json.begin().key() == "subscribe"     ? Kind::subscribe
-                            : json.begin().key() == "unsubscribe" ? Kind::unsubscribe
-                                                                  : Kind::unknown};
-  const JsonInput& asked = *json.begin();
-  if (asked.is_string()) {
-    request.name = asked.get<std::string>();
+  if (!json.is_object() || json.members().size() != 1) return unknown;
+  const auto& [verb, asked] = json.members().front();
+  SubscriberRequest request{verb == "subscribe"     ? Kind::subscribe
+                            : verb == "unsubscribe" ? Kind::unsubscribe
+                                                    : Kind::unknown};
+  if (asked.is_text()) {
+    request.name = asked.text();
     return request;
   }
-  if (!asked.is_object() || !asked.contains("account")) return unknown;
+  if (asked.find("account") == nullptr) return unknown;
   request.of_account = true;
-  for (const auto& [name, value] : asked.items()) {
-    if (name == "account" && value.is_string())
-      request.name = value.get<std::string>();
-    else if (name == "key" && value.is_string() && request.kind == Kind::subscribe)
-      request.key = value.get<std::string>();
-    else if (name == "from" && value.is_number_unsigned() && value > 0 &&
-             request.kind == Kind::subscribe)
-      request.from = value.get<EventNumber>();
-    else
+  for (const auto& [name, value] : asked.members()) {
+    if (name == "account" && value.is_text()) {
+      request.name = value.text();
+    } else if (name == "key" && value.is_text() && request.kind == Kind::subscribe) {
+      request.key = value.text();
+    } else if (name == "from" && value.is(JsonInput::Kind::integer) &&
+               request.kind == Kind::subscribe) {
+      request.from = parse_number<EventNumber>(value.text());
+      if (!request.from || *request.from == 0) return unknown;
+    } else {
       return unknown;
+    }
   }
   return request;
 }

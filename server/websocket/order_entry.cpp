@@ -22,9 +22,8 @@ std::optional<CommandKind> find_kind(std::string_view message) {
 
 bool is_id(const JsonInput& id) {
   constexpr std::size_t bytes_max = 64;
-  if (id.is_number_integer()) return true;
-  return id.is_string() && !id.get_ref<const std::string&>().empty() &&
-         id.get_ref<const std::string&>().size() <= bytes_max;
+  return id.is(JsonInput::Kind::integer) ||
+         (id.is_text() && !id.text().empty() && id.text().size() <= bytes_max);
 }
 
 std::string expected() {
@@ -46,26 +45,26 @@ std::optional<OrderMessage> read_order_message(JsonInput& message) {
   if (!message.is_object()) return {};
   OrderMessage read;
   bool asks = false;
-  for (auto& [name, value] : message.items()) {
+  for (auto& [name, value] : message.members()) {
     const auto kind = find_kind(name);
     if (name != login && !kind) continue;
     asks = true;
     read.kind = kind;
     read.members = std::move(value);
   }
-  const auto id = message.find("id");
-  if (!asks && id == message.end()) return {};
-  if (id == message.end() || !is_id(*id)) {
+  JsonInput* const id = message.find("id");
+  if (!asks && id == nullptr) return {};
+  if (id == nullptr || !is_id(*id)) {
     read.problem = {ErrorCode::malformed_id,
                     "id must be a whole number, or a string of 1 to 64 bytes"};
     return read;
   }
   read.id = std::move(*id);
-  if (!asks || message.size() != 2)
+  if (!asks || message.members().size() != 2)
     read.problem = {ErrorCode::unexpected_content, expected()};
   else if (!read.members.is_object())
     read.problem = {ErrorCode::unexpected_content, "expected an object"};
-  if (read.problem) read.members = {};
+  if (read.problem) read.members = JsonInput();
   return read;
 }
 
@@ -160,14 +159,14 @@ void OrderEntry::read(OrderMessage& message) {
 void OrderEntry::read_login(const JsonInput& members, Read& into) {
   Problem& problem = into.request.problem;
   const auto text = [&](std::string_view name) -> std::optional<std::string> {
-    const auto found = members.find(name);
-    if (found == members.end()) return {};
-    return found->is_string() ? found->get<std::string>() : std::string();
+    const JsonInput* const found = members.find(name);
+    if (found == nullptr) return {};
+    return found->is_text() ? found->text() : std::string();
   };
-  const bool is_operator = members.contains("operator_key");
-  const auto key_member = members.find(is_operator ? "operator_key" : "key");
-  if (members.size() > (is_operator ? 1 : 2) ||
-      (key_member != members.end() && !key_member->is_string())) {
+  const std::size_t count = members.members().size();
+  const bool is_operator = members.find("operator_key") != nullptr;
+  const JsonInput* const key_member = members.find(is_operator ? "operator_key" : "key");
+  if (count > (is_operator ? 1 : 2) || (key_member != nullptr && !key_member->is_text())) {
     problem = {ErrorCode::unexpected_content, "expected account and key, or operator_key"};
     return;
   }
@@ -178,9 +177,9 @@ void OrderEntry::read_login(const JsonInput& members, Read& into) {
     const auto id = text("account");
     if (!id)
       problem = {ErrorCode::missing_attribute, "missing member 'account'"};
-    else if (!members["account"].is_string())
+    else if (!members.find("account")->is_text())
       problem = {ErrorCode::malformed_id, "account must be a string"};
-    else if (!key && members.size() == 2)
+    else if (!key && count == 2)
       problem = {ErrorCode::unexpected_content, "expected account and key, or operator_key"};
     else
       problem = read_value(*id, account, "account");

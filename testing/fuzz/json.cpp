@@ -1,6 +1,7 @@
 // A message of the WebSocket, or the body of a request over HTTP, through the reader of requests in
 // JSON, the engine and the responses.
-// - A text that is JSON for its library is JSON here, except if a member stands twice.
+// - A text that is JSON for another library is JSON here, except if a member stands twice, or if it
+//   has more than 256 levels.
 // - A refused request has a sentence, and appends no command.
 // - A command is whole: it stays the same if it is written as XML and read again, and if it is
 //   journaled. So JSON cannot bring in anything that XML would refuse.
@@ -84,9 +85,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   ReadJson read = read_json(text);
   JsonInput& json = read.value;
-  const bool is_refused = json.is_discarded() || read.problem;
-  HOLDS(json.is_discarded() == JsonInput::parse(text, nullptr, false).is_discarded() ||
-            read.problem.code == ErrorCode::malformed_number,
+  const bool is_refused = !read.is_json || read.problem;
+  const bool is_deep =
+      std::ranges::count_if(text, [](char c) { return c == '[' || c == '{'; }) > 256;
+  HOLDS(read.is_json == !nlohmann::json::parse(text, nullptr, false).is_discarded() ||
+            read.problem.code == ErrorCode::malformed_number || is_deep,
         std::string(text));
   HttpRequest http;
   http.body() = text;
@@ -102,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const SubscriberRequest subscription = read_subscriber_request(json);
   if (std::optional<OrderMessage> message = read_order_message(json)) {
     HOLDS(subscription.kind == SubscriberRequest::Kind::unknown, std::string(text));
-    HOLDS(message->problem || !message->id.is_null(), std::string(text));
+    HOLDS(message->problem || !message->id.is(JsonInput::Kind::null), std::string(text));
     if (!message->problem && message->kind) {
       fuzz::check_request(*message->kind, message->members, AccountId("1"), nullptr);
       fuzz::check_request(*message->kind, message->members, {}, "no connection");

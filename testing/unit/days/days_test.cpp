@@ -54,35 +54,35 @@ TEST_CASE_METHOD(Closed,
         R"("whole":true}]})");
   CHECK(get("/api/days/monday?sym=SPY").json()["symbols"] ==
         R"([{"symbol": "SPY", "trades": 1}])"_json);
-  const JsonInput order =
+  const nlohmann::json order =
       R"({"order": 1, "symbol": "SPY", "side": "buy", "shares": "3", "limit": "5", "open": "3",
     "opened_at_us": 4000000})"_json;
-  const JsonInput before =
+  const nlohmann::json before =
       R"({"position": 3, "time_us": 3000000, "bids": [], "asks": [], "trades": [],
     "account": {"account": "1", "balance": "100", "reserved": "0", "positions": [],
       "open_orders": 0, "orders": []}})"_json;
-  const JsonInput page = get("/api/moments?day=monday&sym=SPY&from=3&account=1").json();
+  const nlohmann::json page = get("/api/moments?day=monday&sym=SPY&from=3&account=1").json();
   CHECK(page["state"] == before);
   CHECK(page["until"] == 5);
   CHECK(page["end"] == true);
   REQUIRE(page["changes"].size() == 2);
-  JsonInput opened = order;
+  nlohmann::json opened = order;
   opened["canceled"] = "0";
-  CHECK(page["changes"][0] == JsonInput{{"position", 4},
-                                        {"time_us", 4'000'000},
-                                        {"bids", R"([["5", "3", 1]])"_json},
-                                        {"asks", JsonInput::array()},
-                                        {"trades", JsonInput::array()},
-                                        {"account",
-                                         {{"balance", "85"},
-                                          {"reserved", "15"},
-                                          {"open_orders", 1},
-                                          {"positions", JsonInput::array()},
-                                          {"orders", JsonInput::array({opened})}}}});
+  CHECK(page["changes"][0] == nlohmann::json{{"position", 4},
+                                             {"time_us", 4'000'000},
+                                             {"bids", R"([["5", "3", 1]])"_json},
+                                             {"asks", nlohmann::json::array()},
+                                             {"trades", nlohmann::json::array()},
+                                             {"account",
+                                              {{"balance", "85"},
+                                               {"reserved", "15"},
+                                               {"open_orders", 1},
+                                               {"positions", nlohmann::json::array()},
+                                               {"orders", nlohmann::json::array({opened})}}}});
   CHECK(page["changes"][1]["trades"] ==
         R"([{"id": 1, "price": "5", "shares": "1", "taker": "sell", "buy_order": 1, "sell_order": 2,
       "time_us": 5000000}])"_json);
-  const JsonInput at_time = get("/api/moments?day=monday&sym=SPY&at=4500000&limit=1").json();
+  const nlohmann::json at_time = get("/api/moments?day=monday&sym=SPY&at=4500000&limit=1").json();
   CHECK(at_time["state"]["position"] == 4);
   CHECK_FALSE(at_time["state"].contains("account"));
 }

@@ -21,10 +21,10 @@ struct FollowAccount : Follow {
   }
   static std::string subscribe_account(const std::string& account, std::optional<int> from = {},
                                        const std::string& key = "") {
-    JsonInput of{{"account", account}};
+    nlohmann::json of{{"account", account}};
     if (from) of["from"] = *from;
     if (!key.empty()) of["key"] = key;
-    return JsonInput{{"subscribe", of}}.dump();
+    return nlohmann::json{{"subscribe", of}}.dump();
   }
   Socket follow_account(const std::string& account, std::optional<int> from = {}) {
     Socket socket = follow();
@@ -32,12 +32,12 @@ struct FollowAccount : Follow {
     return socket;
   }
   // Returns the next `count` events, from any number of messages, without their times.
-  static std::vector<JsonInput> events(Socket& socket, std::size_t count) {
-    std::vector<JsonInput> all;
+  static std::vector<nlohmann::json> events(Socket& socket, std::size_t count) {
+    std::vector<nlohmann::json> all;
     while (all.size() < count) {
-      const JsonInput message = receive(socket);
+      const nlohmann::json message = receive(socket);
       REQUIRE(message["type"] == "events");
-      for (JsonInput event : message["events"]) {
+      for (nlohmann::json event : message["events"]) {
         CHECK(event.erase("time_us") == 1);
         all.push_back(event);
       }
@@ -45,16 +45,16 @@ struct FollowAccount : Follow {
     CHECK(all.size() == count);
     return all;
   }
-  static std::vector<int> numbers(const std::vector<JsonInput>& events) {
+  static std::vector<int> numbers(const std::vector<nlohmann::json>& events) {
     std::vector<int> numbers;
-    for (const JsonInput& event : events) numbers.push_back(event["number"]);
+    for (const nlohmann::json& event : events) numbers.push_back(event["number"]);
     return numbers;
   }
   static std::string error_of(Socket& socket, const std::string& message) {
     send(socket, message);
-    const JsonInput reply = receive(socket);
+    const nlohmann::json reply = receive(socket);
     CHECK(reply["type"] == "error");
-    CHECK(reply["account"] == JsonInput::parse(message)["subscribe"]["account"]);
+    CHECK(reply["account"] == nlohmann::json::parse(message)["subscribe"]["account"]);
     return reply.value("error", "") + ": " + reply.value("code", "");
   }
 };
@@ -69,8 +69,8 @@ TEST_CASE_METHOD(FollowAccount,
   transact(2, "<order sym='SPY' amount='-40' limit='140'/>");
   await_view();
   Socket socket = follow_account("1");
-  JsonInput snapshot = receive(socket);
-  for (JsonInput& order : snapshot["orders"]) CHECK(order.erase("opened_at_us") == 1);
+  nlohmann::json snapshot = receive(socket);
+  for (nlohmann::json& order : snapshot["orders"]) CHECK(order.erase("opened_at_us") == 1);
   CHECK(snapshot.erase("batch") == 1);
   CHECK(
       snapshot ==
@@ -83,45 +83,45 @@ TEST_CASE_METHOD(FollowAccount,
   transact(2, "<order sym='SPY' amount='-70' limit='140'/>");
   transact(1, "<replace ref='mine' amount='3' limit='141'/><cancel ref='mine'/>");
   const std::uint64_t batch = metrics.batch;
-  CHECK(events(socket, 3) == std::vector<JsonInput>{{{"number", 2},
-                                                     {"event", "executed"},
-                                                     {"order", 1},
-                                                     {"symbol", "SPY"},
-                                                     {"side", "buy"},
-                                                     {"shares", "60"},
-                                                     {"price", "145.67"},
-                                                     {"open", "0"},
-                                                     {"execution", 2},
-                                                     {"role", "maker"},
-                                                     {"balance", "85419"},
-                                                     {"position", "100"},
-                                                     {"batch", batch - 1}},
-                                                    {{"number", 3},
-                                                     {"event", "replaced"},
-                                                     {"order", 2},
-                                                     {"ref", "mine"},
-                                                     {"symbol", "SPY"},
-                                                     {"side", "buy"},
-                                                     {"shares", "3"},
-                                                     {"limit", "141"},
-                                                     {"open", "3"},
-                                                     {"balance", "85010"},
-                                                     {"position", "100"},
-                                                     {"batch", batch}},
-                                                    {{"number", 4},
-                                                     {"event", "executed"},
-                                                     {"order", 2},
-                                                     {"ref", "mine"},
-                                                     {"symbol", "SPY"},
-                                                     {"side", "buy"},
-                                                     {"shares", "3"},
-                                                     {"price", "140"},
-                                                     {"open", "0"},
-                                                     {"execution", 3},
-                                                     {"role", "taker"},
-                                                     {"balance", "85013"},
-                                                     {"position", "103"},
-                                                     {"batch", batch}}});
+  CHECK(events(socket, 3) == std::vector<nlohmann::json>{{{"number", 2},
+                                                          {"event", "executed"},
+                                                          {"order", 1},
+                                                          {"symbol", "SPY"},
+                                                          {"side", "buy"},
+                                                          {"shares", "60"},
+                                                          {"price", "145.67"},
+                                                          {"open", "0"},
+                                                          {"execution", 2},
+                                                          {"role", "maker"},
+                                                          {"balance", "85419"},
+                                                          {"position", "100"},
+                                                          {"batch", batch - 1}},
+                                                         {{"number", 3},
+                                                          {"event", "replaced"},
+                                                          {"order", 2},
+                                                          {"ref", "mine"},
+                                                          {"symbol", "SPY"},
+                                                          {"side", "buy"},
+                                                          {"shares", "3"},
+                                                          {"limit", "141"},
+                                                          {"open", "3"},
+                                                          {"balance", "85010"},
+                                                          {"position", "100"},
+                                                          {"batch", batch}},
+                                                         {{"number", 4},
+                                                          {"event", "executed"},
+                                                          {"order", 2},
+                                                          {"ref", "mine"},
+                                                          {"symbol", "SPY"},
+                                                          {"side", "buy"},
+                                                          {"shares", "3"},
+                                                          {"price", "140"},
+                                                          {"open", "0"},
+                                                          {"execution", 3},
+                                                          {"role", "taker"},
+                                                          {"balance", "85013"},
+                                                          {"position", "103"},
+                                                          {"batch", batch}}});
 }
 
 TEST_CASE_METHOD(FollowAccount, "a live follower gets its events without a read of the tables") {
@@ -132,7 +132,7 @@ TEST_CASE_METHOD(FollowAccount, "a live follower gets its events without a read 
   store.hold_reads.begin();
   transact(1, "<order sym='SPY' amount='2' limit='7' ref='mine'/>");
   transact(1, "<cancel ref='mine'/>");
-  const std::vector<JsonInput> live = events(socket, 2);
+  const std::vector<nlohmann::json> live = events(socket, 2);
   store.hold_reads.end();
   CHECK(numbers(live) == std::vector{2, 3});
   Socket again = follow_account("1", 2);
@@ -189,8 +189,8 @@ TEST_CASE_METHOD(FollowAccount, "a connection that follows many accounts gets al
   }
   std::map<std::string, std::vector<int>> got;
   while (got["1"].size() < 40 || got["2"].size() < 20) {
-    const JsonInput message = receive(socket);
-    for (const JsonInput& event : message["events"])
+    const nlohmann::json message = receive(socket);
+    for (const nlohmann::json& event : message["events"])
       got[message["account"]].push_back(event["number"]);
   }
   for (const auto& [account, numbers] : got)
@@ -216,7 +216,7 @@ TEST_CASE_METHOD(FollowAccount, "an event has the reference of an order from bef
   Socket socket = follow_account("1");
   CHECK(receive(socket)["type"] == "account");
   transact(1, "<cancel id='2'/>");
-  const JsonInput canceled = events(socket, 1)[0];
+  const nlohmann::json canceled = events(socket, 1)[0];
   CHECK((canceled["event"] == "canceled" && canceled["ref"] == "old"));
 }
 
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(FollowAccount, "a client that comes back gets exactly what it m
   trade();
   Socket first = follow_account("1", 1);
   CHECK(receive(first) == R"({"type": "subscribed", "account": "1", "from": 1, "newest": 1})"_json);
-  const JsonInput began = events(first, 1)[0];
+  const nlohmann::json began = events(first, 1)[0];
   CHECK(began.size() == 4);
   CHECK((began["event"] == "began" && began["number"] == 1 && began["balance"] == "85433"));
   first.next_layer().close();
@@ -243,7 +243,7 @@ TEST_CASE_METHOD(FollowAccount, "a client that comes back gets exactly what it m
   CHECK(receive(third)["newest"] == 11);
   transact(1, "<cancel id='5'/>");
   for (Socket* const socket : {&second, &third}) {
-    const JsonInput canceled = events(*socket, 1)[0];
+    const nlohmann::json canceled = events(*socket, 1)[0];
     CHECK((canceled["number"] == 12 && canceled["reason"] == "client"));
   }
 }
@@ -254,14 +254,14 @@ TEST_CASE_METHOD(FollowAccount, "events keep their numbers when the server start
   Socket before = follow_account("1");
   receive(before);
   transact(1, "<order sym='SPY' amount='1' limit='1'/><order sym='SPY' amount='2' limit='1'/>");
-  const std::vector<JsonInput> seen = events(before, 2);
+  const std::vector<nlohmann::json> seen = events(before, 2);
   stop();
   start();
   transact(1, "<cancel id='3'/>");
   await_view();
   Socket after = follow_account("1", 2);
   CHECK(receive(after)["newest"] == 4);
-  const std::vector<JsonInput> all = events(after, 3);
+  const std::vector<nlohmann::json> all = events(after, 3);
   CHECK(std::vector(all.begin(), all.begin() + 2) == seen);
   CHECK(all[2]["event"] == "canceled");
 }
@@ -297,7 +297,7 @@ TEST_CASE_METHOD(FollowAccount, "an account can be followed as soon as it is cre
   post("<create><account id='3' balance='5'/></create>");
   Socket socket = follow_account("3");
   store.hold_projections.end();
-  const JsonInput snapshot = receive(socket);
+  const nlohmann::json snapshot = receive(socket);
   CHECK((snapshot["number"] == 1 && snapshot["balance"] == "5"));
 }
 
@@ -332,7 +332,7 @@ TEST_CASE_METHOD(FollowAccount, "each subscription is answered once, however fas
   std::map<std::string, int> of_others;
   while (of_1.empty() || of_1.back() != "unsubscribed" || of_others["2"] < 50 ||
          of_others["77"] < 50) {
-    const JsonInput message = receive(socket);
+    const nlohmann::json message = receive(socket);
     if (message["type"] == "events") continue;
     if (message["account"] == "1")
       of_1.push_back(message["type"]);
@@ -406,9 +406,9 @@ TEST_CASE_METHOD(FollowAccount, "a follower knows the rules of its account, and 
   post(
       "<create><set-account id='1' access='frozen' cancel-orders='true' position-max='9.5'/>"
       "</create>");
-  std::map<std::string, JsonInput> both;  // in either order
+  std::map<std::string, nlohmann::json> both;  // in either order
   for (int i = 0; i < 2; ++i) {
-    const JsonInput message = receive(socket);
+    const nlohmann::json message = receive(socket);
     both[message["type"]] = message;
   }
   CHECK(both["events"]["events"][0]["reason"] == "operator");
@@ -430,7 +430,7 @@ TEST_CASE_METHOD(FollowAccount, "a follower knows the rules of its account, and 
 
 TEST_CASE_METHOD(FollowAccount, "a subscription ends when its account gets another key, or none") {
   start_with_accounts();
-  const JsonInput ended =
+  const nlohmann::json ended =
       R"({"type": "error", "account": "1", "code": "key_changed",
           "error": "the key of the account was changed or revoked; subscribe with its key"})"_json;
   Socket first = follow(), second = follow();
@@ -476,7 +476,7 @@ TEST_CASE_METHOD(FollowAccount, "a slow reader misses no event, and holds up no 
     events(quick, 500);
   }
   CHECK(receive(slow)["type"] == "account");
-  const std::vector<JsonInput> all = events(slow, rounds * 500);
+  const std::vector<nlohmann::json> all = events(slow, rounds * 500);
   for (std::size_t i = 0; i < all.size(); ++i) REQUIRE(all[i]["number"] == i + 2);
   CHECK(metrics.websockets_dropped == 0);
 }
@@ -489,7 +489,7 @@ TEST_CASE_METHOD(FollowAccount, "an order that ends with its connection says so 
   TcpClient(port()).request(
       "<transactions id='1' cancel-on-disconnect='true'><order sym='SPY' amount='1' limit='1'/>"
       "</transactions>");
-  const std::vector<JsonInput> both = events(socket, 2);
+  const std::vector<nlohmann::json> both = events(socket, 2);
   CHECK(both[0]["event"] == "opened");
   CHECK((both[1]["event"] == "canceled" && both[1]["reason"] == "disconnect"));
 }
@@ -506,10 +506,10 @@ TEST_CASE_METHOD(FollowAccount, "a slow reader of many accounts misses no event"
   std::vector<int> next(accounts + 1, 1);
   const auto take = [&](Socket& socket, int wanted) {
     while (wanted > 0) {
-      const JsonInput message = receive(socket);
+      const nlohmann::json message = receive(socket);
       if (message["type"] != "events") continue;
       const int account = std::stoi(message["account"].get<std::string>());
-      for (const JsonInput& event : message["events"]) {
+      for (const nlohmann::json& event : message["events"]) {
         REQUIRE(event["number"] == next[std::size_t(account)]++);
         --wanted;
       }
@@ -563,13 +563,13 @@ TEST_CASE_METHOD(FollowAccount,
       transact(1, "<order sym='SPY' amount='1' limit='9'/>");
     }
   });
-  JsonInput snapshot, message;
+  nlohmann::json snapshot, message;
   Socket socket = follow_account("1");
   snapshot = receive(socket);
   std::set<ExecutionId> expected, of_events;
   while (of_events.size() < 10) {
     message = receive(socket);
-    for (const JsonInput& event : message["events"])
+    for (const nlohmann::json& event : message["events"])
       if (event["event"] == "executed")
         CHECK(of_events.insert(event["execution"].get<ExecutionId>()).second);
   }
@@ -577,8 +577,8 @@ TEST_CASE_METHOD(FollowAccount,
   trading.join();
   const ExecutionId before = snapshot["newest_execution"], last = *of_events.rbegin();
   CHECK(*of_events.begin() > before);
-  const JsonInput fills = get("/api/accounts/1/fills").json();
-  for (const JsonInput& fill : fills["fills"])
+  const nlohmann::json fills = get("/api/accounts/1/fills").json();
+  for (const nlohmann::json& fill : fills["fills"])
     if (fill["execution"] > before && fill["execution"] <= last)
       expected.insert(fill["execution"].get<ExecutionId>());
   CHECK(of_events == expected);

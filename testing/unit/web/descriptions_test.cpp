@@ -20,10 +20,10 @@ std::string file(const std::string& name) {
     if (one.name == name) return std::string(one.content);
   return {};
 }
-JsonInput openapi() { return JsonInput::parse(file("openapi.json")); }
-JsonInput schema(const std::string& name) { return openapi()["components"]["schemas"][name]; }
+nlohmann::json openapi() { return nlohmann::json::parse(file("openapi.json")); }
+nlohmann::json schema(const std::string& name) { return openapi()["components"]["schemas"][name]; }
 
-Names members_of(const JsonInput& schema) {
+Names members_of(const nlohmann::json& schema) {
   Names names;
   for (const auto& [name, value] : schema.at("properties").items()) names.insert(name);
   return names;
@@ -35,8 +35,8 @@ Names without(Names names, const Names& others) {
 }
 
 template <class Value>
-JsonInput words_of() {
-  JsonInput list = JsonInput::array();
+nlohmann::json words_of() {
+  nlohmann::json list = nlohmann::json::array();
   for (const auto& one : words<Value>) list.push_back(one.word);
   return list;
 }
@@ -51,7 +51,7 @@ std::string path_and_rest(const std::string& path) {
 
 TEST_CASE("the description has the paths and methods of the table, and no other") {
   std::set<std::pair<std::string, std::string>> described, real{{"/", "GET, HEAD"}};
-  const JsonInput paths = openapi()["paths"];
+  const nlohmann::json paths = openapi()["paths"];
   for (const auto& [path, item] : paths.items())
     for (const auto& [method, operation] : item.items())
       if (method != "parameters")
@@ -63,12 +63,12 @@ TEST_CASE("the description has the paths and methods of the table, and no other"
 }
 
 TEST_CASE("the description has the parameters that each path takes, and no other") {
-  const JsonInput api = openapi(), paths = api["paths"];
-  const auto add_names = [&](const JsonInput& parameters, Names& names) {
-    for (const JsonInput& one : parameters) {
-      const JsonInput& parameter =
+  const nlohmann::json api = openapi(), paths = api["paths"];
+  const auto add_names = [&](const nlohmann::json& parameters, Names& names) {
+    for (const nlohmann::json& one : parameters) {
+      const nlohmann::json& parameter =
           one.contains("$ref")
-              ? api[JsonInput::json_pointer(one["$ref"].get<std::string>().substr(1))]
+              ? api[nlohmann::json::json_pointer(one["$ref"].get<std::string>().substr(1))]
               : one;
       if (parameter["in"] == "query") names.insert(parameter["name"]);
     }
@@ -79,8 +79,8 @@ TEST_CASE("the description has the parameters that each path takes, and no other
       if (method == "parameters") continue;
       const std::string methods = method == "get" ? "GET, HEAD" : boost::to_upper_copy(method);
       Names& names = described[{path_and_rest(path), methods}];
-      add_names(item.value("parameters", JsonInput::array()), names);
-      add_names(operation.value("parameters", JsonInput::array()), names);
+      add_names(item.value("parameters", nlohmann::json::array()), names);
+      add_names(operation.value("parameters", nlohmann::json::array()), names);
     }
   for (const HttpRoutes::Path& route : HttpRoutes::paths()) {
     Names names;
@@ -99,25 +99,25 @@ TEST_CASE("the schemas of requests have the members of the protocol's descriptio
   CHECK(members_of(schema("LimitOrder")) == order);
   CHECK(members_of(schema("ListedMarketOrder")) == without(order, {"account", "limit"}));
   CHECK(schema("LimitOrder")["properties"]["tif"]["enum"] == words_of<Lifetime>());
-  CHECK(schema("MarketOrder")["properties"]["tif"]["enum"] == JsonInput{"ioc"});
-  CHECK(schema("Replacement")["required"] == JsonInput{"side", "shares", "limit"});
-  CHECK(schema("NewAccount")["required"] == JsonInput{"account", "balance"});
+  CHECK(schema("MarketOrder")["properties"]["tif"]["enum"] == nlohmann::json{"ioc"});
+  CHECK(schema("Replacement")["required"] == nlohmann::json{"side", "shares", "limit"});
+  CHECK(schema("NewAccount")["required"] == nlohmann::json{"account", "balance"});
   CHECK(members_of(schema("RevokedKey")) == Names{"account", "revoke"});
   CHECK(!members_of(schema("Instrument")).contains("symbol"));
-  const JsonInput components = JsonInput::parse(file("asyncapi.json"))["components"];
+  const nlohmann::json components = nlohmann::json::parse(file("asyncapi.json"))["components"];
   for_each_kind([&](auto type) {
     using Asked = typename decltype(type)::type;
     const std::string message(request_element<Asked>.message);
     if (message.empty()) return;
     INFO(message);
-    const JsonInput payload = components["messages"].at(message)["payload"];
+    const nlohmann::json payload = components["messages"].at(message)["payload"];
     const std::string name =
         payload["$ref"].get<std::string>().substr(sizeof "#/components/schemas");
     CHECK(components["schemas"].at(name)["properties"].contains(message));
   });
   CHECK(members_of(components["schemas"]["SetAccount"]["properties"]["set_account"]).size() ==
         std::size(attributes_of<SetAccount>));
-  for (const JsonInput& shown :
+  for (const nlohmann::json& shown :
        {schema("Account"), components["schemas"]["AccountSnapshot"],
         components["schemas"]["Subscribed"], components["schemas"]["Rules"]})
     for_each_member<AccountRules>(
@@ -125,7 +125,7 @@ TEST_CASE("the schemas of requests have the members of the protocol's descriptio
 }
 
 TEST_CASE("each example of a message is read, and its response has members of the schema") {
-  const JsonInput components = JsonInput::parse(file("asyncapi.json"))["components"];
+  const nlohmann::json components = nlohmann::json::parse(file("asyncapi.json"))["components"];
   const Names known = members_of(components["schemas"]["Response"]);
   const AccountId account("1");
   Exchange exchange;
@@ -137,17 +137,17 @@ TEST_CASE("each example of a message is read, and its response has members of th
     using Asked = typename decltype(type)::type;
     const std::string message(request_element<Asked>.message);
     if (message.empty()) return;
-    for (const JsonInput& example : components["messages"].at(message).at("examples")) {
+    for (const nlohmann::json& example : components["messages"].at(message).at("examples")) {
       INFO(example);
       std::vector<Command> commands;
       const JsonRequest request = read_json_request(
-          command_kind<Asked>, JsonInput::parse(example["payload"][message].dump()), account,
-          limits, nullptr, commands);
+          command_kind<Asked>, read_json(example["payload"][message].dump()).value, account, limits,
+          nullptr, commands);
       CHECK(request.problem.sentence == "");
       REQUIRE(!commands.empty());
       std::vector<Outcome> outcomes;
       for (const Command& command : commands) outcomes.push_back(exchange.apply(command, {}));
-      const JsonInput response = request.response(outcomes).json;
+      const nlohmann::json response = request.response(outcomes).json;
       for (const auto& [name, value] : response.items()) CHECK(known.contains(name));
     }
   });
@@ -159,10 +159,10 @@ TEST_CASE_METHOD(Market, "the descriptions are answered as they are, with the li
     CHECK((got.status == 200 && got.content_type == "application/json"));
     CHECK(got.body == file(name));
   }
-  const JsonInput paths = openapi()["paths"];
+  const nlohmann::json paths = openapi()["paths"];
   for (const auto& [path, item] : paths.items())
-    for (const JsonInput& parameter :
-         item.value("/get/parameters"_json_pointer, JsonInput::array())) {
+    for (const nlohmann::json& parameter :
+         item.value("/get/parameters"_json_pointer, nlohmann::json::array())) {
       if (!parameter.contains("schema") || !parameter["schema"].contains("default")) continue;
       const auto status = [&](std::uint64_t count) {
         std::string target = path;

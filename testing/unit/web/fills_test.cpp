@@ -23,9 +23,9 @@ struct Fills : Market {
     const Exchanged got = get("/api/accounts/" + account + "/fills" + query);
     INFO(query << ": " << got.body);
     REQUIRE(got.status == 200);
-    const JsonInput json = got.json();
+    const nlohmann::json json = got.json();
     std::string text;
-    for (const JsonInput& fill : json["fills"]) text += fill["execution"].dump() + " ";
+    for (const nlohmann::json& fill : json["fills"]) text += fill["execution"].dump() + " ";
     if (json.contains("next")) text += "next " + json["next"].dump();
     return text;
   }

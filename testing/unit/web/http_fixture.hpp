@@ -44,7 +44,7 @@ struct Exchanged {
   unsigned status = 0;
   std::string body, content_type;
   http::fields fields;
-  JsonInput json() const { return JsonInput::parse(body); }
+  nlohmann::json json() const { return nlohmann::json::parse(body); }
 };
 
 inline http::request<http::empty_body> get_request(const std::string& target) {
@@ -140,7 +140,7 @@ struct Market : HttpFixture {
     REQUIRE(post(first_ask).status == 200);
     await_view();
   }
-  JsonInput without_times(const std::string& target) {
+  nlohmann::json without_times(const std::string& target) {
     const Exchanged got = get(target);
     INFO(target << ": " << got.body);
     REQUIRE(got.status == 200);
@@ -150,7 +150,7 @@ struct Market : HttpFixture {
       const std::size_t digits = at + 5;
       body.replace(digits, body.find_first_not_of("0123456789", digits) - digits, "1");
     }
-    return JsonInput::parse(body);
+    return nlohmann::json::parse(body);
   }
 };
 
@@ -176,21 +176,21 @@ struct Follow : HttpFixture {
     socket.text(true);
     socket.write(asio::buffer(text));
   }
-  static JsonInput receive(Socket& socket) {
+  static nlohmann::json receive(Socket& socket) {
     beast::flat_buffer buffer;
     socket.read(buffer);
-    return JsonInput::parse(beast::buffers_to_string(buffer.data()));
+    return nlohmann::json::parse(beast::buffers_to_string(buffer.data()));
   }
   static std::string subscribe(const std::string& symbol) {
-    return JsonInput{{"subscribe", symbol}}.dump();
+    return nlohmann::json{{"subscribe", symbol}}.dump();
   }
   // Sends a request to be answered on the same connection.
-  static std::string message(const JsonInput& id, const std::string& verb,
+  static std::string message(const nlohmann::json& id, const std::string& verb,
                              const std::string& members) {
     return "{\"id\":" + id.dump() + ",\"" + verb + "\":" + members + "}";
   }
   // Returns the status and the members of the next response, without the times of executions.
-  static std::string response(Socket& socket, const JsonInput& id) {
+  static std::string response(Socket& socket, const nlohmann::json& id) {
     beast::flat_buffer buffer;
     socket.read(buffer);
     auto json = nlohmann::ordered_json::parse(beast::buffers_to_string(buffer.data()));

@@ -28,7 +28,7 @@ TEST_CASE_METHOD(Market, "symbols, books, trades, accounts and orders are return
   CHECK(get("/api/orders/2").json()["state"] == "executed");
   transact(1, "<cancel id='1'/>");
   await_view();
-  const JsonInput canceled = without_times("/api/orders/1");
+  const nlohmann::json canceled = without_times("/api/orders/1");
   CHECK((canceled["state"] == "canceled" && canceled["canceled"] == "60" &&
          canceled["canceled_at_us"] == 1));
   CHECK(get("/api/accounts/1").json()["orders"].empty());
@@ -57,17 +57,17 @@ TEST_CASE_METHOD(Market,
 TEST_CASE_METHOD(Market, "what the operator lets an account do is shown with it") {
   const auto rules = [&] {
     await_view();
-    JsonInput account = without_times("/api/accounts/1");
+    nlohmann::json account = without_times("/api/accounts/1");
     for (const char* other :
          {"account", "balance", "reserved", "positions", "open_orders", "orders"})
       REQUIRE(account.erase(other) == 1);
     return account;
   };
-  CHECK(rules() == JsonInput::object());
+  CHECK(rules() == nlohmann::json::object());
   post(
       "<create><set-account id='1' role='operator' access='frozen' orders-max='7'"
       " orders-per-second-max='3' position-max='99.5'/></create>");
-  const JsonInput all =
+  const nlohmann::json all =
       R"({"role": "operator", "access": "frozen", "orders_max": 7, "orders_per_second_max": 3,
     "position_max": "99.5"})"_json;
   CHECK(rules() == all);
@@ -438,12 +438,12 @@ TEST_CASE_METHOD(Market, "of an order's executions the newest are listed, with t
     post(std::string("<transactions id=\"2\"><order sym=\"SPY\" amount=\"-") + shares +
          "\" limit=\"1\"/></transactions>");
   await_view();
-  const JsonInput order = get("/api/orders/1").json();
+  const nlohmann::json order = get("/api/orders/1").json();
   CHECK(order["executions_total"] == 4);
   REQUIRE(order["executions"].size() == 2);
   CHECK((order["executions"][0]["shares"] == "2" && order["executions"][1]["shares"] == "3"));
   CHECK(order["next"] == 2);
-  const JsonInput older = get("/api/orders/1?before=2").json();
+  const nlohmann::json older = get("/api/orders/1?before=2").json();
   REQUIRE(older["executions"].size() == 2);
   CHECK((older["executions"][0]["shares"] == "40" && older["executions"][1]["shares"] == "1"));
   CHECK((older["executions_total"] == 4 && !older.contains("next")));
@@ -465,11 +465,11 @@ TEST_CASE_METHOD(Market, "lists have pages, each with what the next one begins b
   // Returns what the pages list, and the number of pages.
   const auto pages = [&](const std::string& path, const char* parameter, const char* list,
                          const char* key, const char* next) {
-    JsonInput all = JsonInput::array();
+    nlohmann::json all = nlohmann::json::array();
     for (std::string target = path;; all.push_back("next page")) {
-      const JsonInput page = get(target).json();
+      const nlohmann::json page = get(target).json();
       CHECK(page[list].size() <= 2);
-      for (const JsonInput& one : page[list]) all.push_back(one[key]);
+      for (const nlohmann::json& one : page[list]) all.push_back(one[key]);
       if (!page.contains(next)) return all;
       const std::string from =
           page[next].is_string() ? page[next].get<std::string>() : page[next].dump();
@@ -571,7 +571,7 @@ TEST_CASE_METHOD(Market, "after a restart the tape is still there, and counts be
   stop();
   start();
   CHECK(get("/api/symbols").json()["batch"] == 3);
-  const JsonInput symbol = get("/api/symbols").json()["symbols"][0];
+  const nlohmann::json symbol = get("/api/symbols").json()["symbols"][0];
   CHECK((symbol["last"] == "145.67" && symbol["trades"] == 0 && symbol["traded_shares"] == "0" &&
          symbol["sequence"] == 0 && symbol["bid"] == "145.67"));
   CHECK(get("/api/trades?sym=SPY").json()["trades"].size() == 1);

@@ -39,7 +39,7 @@ TEST_CASE_METHOD(JsonOrders,
   CHECK_THAT(transact(1, "<query id='1'/>").body,
              contains_text("<open shares=\"6\"/><executed shares=\"4\" price=\"5\""));
   await_view();
-  const JsonInput found = get("/api/orders/ref:mine?account=1").json();
+  const nlohmann::json found = get("/api/orders/ref:mine?account=1").json();
   CHECK((found["order"] == 1 && found["open"] == "6"));
   CHECK(get("/api/orders/ref:mine?account=2").status == 404);
   CHECK(get("/api/orders/ref:mine").status == 400);
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(JsonOrders,
         R"(200 {"order":1})");
   const Exchanged canceled = request(http::verb::delete_, "/api/orders/1?account=1");
   CHECK(canceled.status == 200);
-  JsonInput status = canceled.json();
+  nlohmann::json status = canceled.json();
   CHECK(status["executions"][0].erase("time_us") == 1);
   CHECK(status ==
         R"({"order": 1, "open": "0", "canceled": "7",
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(JsonOrders, "of a batch in JSON, each order succeeds or fails a
       R"({"error":"insufficient funds","code":"insufficient_funds"},{"order":2}]})");
   CHECK(metrics.batch == 5);  // one for the batch
   const auto count = [&](const std::string& target) {
-    return JsonInput::parse(request(http::verb::delete_, target).body)["orders"].size();
+    return nlohmann::json::parse(request(http::verb::delete_, target).body)["orders"].size();
   };
   CHECK(count("/api/orders?account=1&sym=QQQ") == 1);
   CHECK(count("/api/orders?account=1") == 1);
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(JsonOrders, "a number in JSON is whole as it is written, or ref
   const auto shares = [&](const std::string& number) {
     const std::string got = order(
         R"("account": "2", "symbol": "SPY", "side": "sell", "limit": "9", "shares": )" + number);
-    return got.starts_with("201 ") ? "opened" : JsonInput::parse(got.substr(4))["code"];
+    return got.starts_with("201 ") ? "opened" : nlohmann::json::parse(got.substr(4))["code"];
   };
   for (const char* number : {"1", "1.0", "1.000", "10"}) CHECK(shares(number) == "opened");
   for (const char* number : {"0.99999999999999999", "9.99999999999999999", "1.5", "1e0", "1e2",
@@ -216,7 +216,7 @@ TEST_CASE_METHOD(JsonOrders, "a value of the wrong kind is refused with what is 
   const auto error = [&](http::verb verb, const std::string& target, const std::string& body) {
     const std::string got = answer(verb, target, body);
     CHECK(got.starts_with("400 "));
-    return JsonInput::parse(got.substr(4))["error"].get<std::string>();
+    return nlohmann::json::parse(got.substr(4))["error"].get<std::string>();
   };
   const auto post = [&](const std::string& target, const std::string& body) {
     return error(http::verb::post, "/api/" + target, body);
@@ -272,13 +272,14 @@ TEST_CASE_METHOD(JsonOrders, "the rules of a symbol are changed in JSON, and sho
         R"(409 {"error":"trading of this symbol is halted","code":"trading_halted"})");
   await_view();
   const auto rules_of = [&](std::size_t number) {
-    JsonInput symbol = get("/api/symbols").json()["symbols"][number], rules = JsonInput::object();
+    nlohmann::json symbol = get("/api/symbols").json()["symbols"][number],
+                   rules = nlohmann::json::object();
     for (const char* rule : {"tick", "price_min", "price_max", "lot", "order_max", "trading"})
       if (symbol.contains(rule)) rules[rule] = symbol[rule];
     return rules;
   };
   CHECK(rules_of(0) == R"({"tick": "0.05", "lot": "5", "trading": "halted"})"_json);
-  CHECK(rules_of(1) == JsonInput::object());
+  CHECK(rules_of(1) == nlohmann::json::object());
   CHECK(change(R"("tick": 0, "trading": "open")") == R"(200 {"symbol":"SPY"})");
   CHECK(order(R"("account": "1", "symbol": "SPY", "side": "buy", "shares": "7", "limit": "5")") ==
         R"(409 {"error":"the number of shares is not a multiple of the lot 5","code":"off_lot"})");

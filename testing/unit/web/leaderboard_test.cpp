@@ -19,14 +19,14 @@ struct Board : HttpFixture {
     CHECK(request(http::verb::post, "/api/rounds", R"({"name": ")" + name + "\"}").body ==
           R"({"name":")" + name + "\"}\n");
   }
-  JsonInput standings(const std::string& parameters = "") {
+  nlohmann::json standings(const std::string& parameters = "") {
     await_view();
     return get("/api/leaderboard" + parameters).json()["standings"];
   }
 };
 
-JsonInput standing(int rank, const char* account, const char* profit, const char* volume,
-                   int trades, const char* largest) {
+nlohmann::json standing(int rank, const char* account, const char* profit, const char* volume,
+                        int trades, const char* largest) {
   return {{"rank", rank},     {"account", account}, {"profit", profit},
           {"volume", volume}, {"trades", trades},   {"largest_position", largest}};
 }
@@ -42,17 +42,17 @@ TEST_CASE_METHOD(Board, "the leaderboard shows rounds and all of them, also afte
   trade(10, 5);
   begin("two");
   trade(1, 8);
-  const JsonInput all{standing(1, "1", "30", "11", 2, "11"),
-                      standing(2, "2", "-30", "11", 2, "11")},
+  const nlohmann::json all{standing(1, "1", "30", "11", 2, "11"),
+                           standing(2, "2", "-30", "11", 2, "11")},
       first{standing(1, "1", "0", "10", 1, "10"), standing(1, "2", "0", "10", 1, "10")},
       second{standing(1, "1", "30", "1", 1, "11"), standing(2, "2", "-30", "1", 1, "11")};
   for (int run = 0; run < 2; ++run) {
     CHECK(standings() == all);
     CHECK(standings("?round=1") == first);
     CHECK(standings("?round=2") == second);
-    CHECK(standings("?limit=1") == JsonInput::array({all[0]}));
+    CHECK(standings("?limit=1") == nlohmann::json::array({all[0]}));
     CHECK(standings("?round=newest") == second);
-    const JsonInput board = get("/api/leaderboard?round=newest").json();
+    const nlohmann::json board = get("/api/leaderboard?round=newest").json();
     CHECK((board["round"] == 2 && board["rounds"].size() == 2));
     CHECK((board["rounds"][1]["round"] == 2 && board["rounds"][1]["name"] == "two"));
     CHECK(get("/api/leaderboard").json()["round"].is_null());
@@ -94,11 +94,11 @@ TEST_CASE_METHOD(Board, "an account that has a name is shown by it alone") {
           200);
   };
   name("Ada, \u00e9");
-  JsonInput named = standing(1, "1", "0", "1", 1, "1");
+  nlohmann::json named = standing(1, "1", "0", "1", 1, "1");
   named["name"] = "Ada, \u00e9";
-  const JsonInput with_ids{named, standing(1, "2", "0", "1", 1, "1")};
+  const nlohmann::json with_ids{named, standing(1, "2", "0", "1", 1, "1")};
   named.erase("account");
-  const JsonInput all{named, standing(1, "2", "0", "1", 1, "1")};
+  const nlohmann::json all{named, standing(1, "2", "0", "1", 1, "1")};
   for (int run = 0; run < 2; ++run) {
     CHECK(standings() == all);
     CHECK(standings("?ids=true") == with_ids);
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(Board, "a spreadsheet takes no name of the leaderboard for a fo
       {"'quoted", "'quoted"},
       {"1=1", "1=1"}};
   for (const auto& [name, cell] : cells) {
-    const JsonInput rules{{"name", name}};
+    const nlohmann::json rules{{"name", name}};
     CHECK(request(http::verb::patch, "/api/accounts/1", rules.dump()).status == 200);
     CHECK(standings()[0]["name"] == name);  // JSON has it unchanged
     CHECK_THAT(get("/api/leaderboard.csv").body,

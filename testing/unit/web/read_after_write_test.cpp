@@ -22,12 +22,12 @@ TEST_CASE_METHOD(HttpFixture, "what was acknowledged is found by the next reques
     const std::string number = std::to_string(i), ref = "mine-" + number, symbol = "S" + number;
     REQUIRE(transact(2, "<order sym='SPY' amount='-1' limit='1'/>").status == 200);
     const Exchanged placed = request(http::verb::post, "/api/orders",
-                                     JsonInput{{"account", "1"},
-                                               {"symbol", "SPY"},
-                                               {"side", "buy"},
-                                               {"shares", "1"},
-                                               {"limit", "1"},
-                                               {"ref", ref}}
+                                     nlohmann::json{{"account", "1"},
+                                                    {"symbol", "SPY"},
+                                                    {"side", "buy"},
+                                                    {"shares", "1"},
+                                                    {"limit", "1"},
+                                                    {"ref", ref}}
                                          .dump());
     REQUIRE(placed.status == 201);
     const std::string order = placed.json()["order"].dump();

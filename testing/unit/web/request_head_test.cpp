@@ -25,7 +25,7 @@ struct Case {
 std::vector<Case> cases() {
   std::ifstream file(PROJECT_ROOT "/testing/unit/web/request_heads.json");
   std::vector<Case> all;
-  for (const JsonInput& one : JsonInput::parse(file))
+  for (const nlohmann::json& one : nlohmann::json::parse(file))
     all.push_back({one["status"], one["name"], one["request"], one.value("body", false)});
   REQUIRE(all.size() > 100);
   return all;

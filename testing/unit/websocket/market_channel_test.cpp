@@ -13,7 +13,7 @@ TEST_CASE_METHOD(Follow,
         R"({"type": "snapshot", "symbol": "SPY", "sequence": 1, "bids": [["145.67", "100", 1]],
     "asks": [], "trades": []})"_json);
   post(first_ask);
-  JsonInput update = receive(socket);
+  nlohmann::json update = receive(socket);
   CHECK(update["trades"][0]["time_us"].get<std::int64_t>() > 0);
   update["trades"][0].erase("time_us");
   CHECK(update ==
@@ -29,7 +29,7 @@ TEST_CASE_METHOD(Follow,
   post(first_ask);
   await_view();
   send(socket, subscribe("SPY"));
-  const JsonInput again = receive(socket);
+  const nlohmann::json again = receive(socket);
   CHECK((again["type"] == "snapshot" && again["sequence"] == 4 &&
          again["asks"] == R"([["140", "40", 1]])"_json && again["trades"].size() == 1));
 }
@@ -43,7 +43,7 @@ TEST_CASE_METHOD(Follow,
   Socket socket = follow("SPY");
   CHECK(receive(socket)["asks"] == R"([["146", "30", 1]])"_json);
   transact(1, "<replace id='1' amount='100' limit='146.5'/>");
-  JsonInput update = receive(socket);
+  nlohmann::json update = receive(socket);
   CHECK(update["trades"][0].erase("time_us") == 1);
   CHECK(update ==
         R"({"type": "update", "symbol": "SPY", "sequence": 3,
@@ -67,25 +67,25 @@ TEST_CASE_METHOD(Follow,
     "trading": "auction", "auction": {"price": null, "volume": "0", "surplus": null,
       "market_buys": "0", "market_sells": "0"}, "trades": []})"_json);
   transact(2, "<order sym='SPY' amount='-140' type='market'/>");
-  const JsonInput auction =
+  const nlohmann::json auction =
       R"({"price": "145.67", "volume": "100", "surplus": "-40", "market_buys": "0",
     "market_sells": "140"})"_json;
-  const JsonInput update = receive(socket);
+  const nlohmann::json update = receive(socket);
   CHECK((update["auction"] == auction && update["asks"].empty()));
   CHECK(get("/api/books/SPY").json()["auction"] == auction);
-  const JsonInput symbol = get("/api/symbols").json()["symbols"][0];
+  const nlohmann::json symbol = get("/api/symbols").json()["symbols"][0];
   CHECK((symbol["auction"] == auction && symbol["trading"] == "auction" &&
          symbol["ask"].is_null() && symbol["trading_since_us"].get<std::int64_t>() > 0));
   CHECK(get("/api/accounts/2").json()["orders"][0]["limit"].is_null());
   trading("halted");
-  JsonInput halted = receive(socket);
+  nlohmann::json halted = receive(socket);
   CHECK((halted["trading"] == "halted" && !halted.contains("auction")));
   trading("auction");
   receive(socket);
   transact(2, "<order sym='SPY' amount='-30' type='market'/>");
   receive(socket);
   trading("open");
-  JsonInput opened = receive(socket);
+  nlohmann::json opened = receive(socket);
   CHECK(opened["trades"][0].erase("time_us") == 1);
   CHECK(opened ==
         R"({"type": "update", "symbol": "SPY", "sequence": 7, "bids": [["145.67", "70", 1]],
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(
   Socket socket = follow();
   const auto error_of = [&](const std::string& message) {
     send(socket, message);
-    const JsonInput reply = receive(socket);
+    const nlohmann::json reply = receive(socket);
     CHECK(reply["type"] == "error");
     return reply["error"].get<std::string>() + ": " + reply["code"].get<std::string>();
   };
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(Follow, "subscriptions of one subscriber are limited") {
   Socket socket = follow("SPY");
   CHECK(receive(socket)["type"] == "snapshot");
   send(socket, subscribe("QQQ"));
-  const JsonInput refusal = receive(socket);
+  const nlohmann::json refusal = receive(socket);
   CHECK(refusal["error"] == "at most 1 subscriptions a connection");
   CHECK(refusal["code"] == "too_many_subscriptions");
   send(socket, subscribe("SPY"));
@@ -215,7 +215,7 @@ TEST_CASE_METHOD(Follow, "a subscriber that does not read is disconnected, and t
       orders += "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"" + std::to_string(i) + "." +
                 std::to_string(10'000 + round) + "\"/>";
     transact(1, orders);
-    const JsonInput update = receive(quick);
+    const nlohmann::json update = receive(quick);
     CHECK(update["sequence"] == ++sequence);
     CHECK(update["bids"].size() == 500);
   }
@@ -237,7 +237,7 @@ TEST_CASE_METHOD(Follow, "an update that would be too long is a snapshot instead
   transact(1,
            "<order sym='SPY' amount='1' limit='1'/><order sym='SPY' amount='1' limit='2'/>"
            "<order sym='SPY' amount='1' limit='3'/><order sym='SPY' amount='1' limit='4'/>");
-  const JsonInput snapshot = receive(socket);
+  const nlohmann::json snapshot = receive(socket);
   CHECK((snapshot["type"] == "snapshot" && snapshot["sequence"] == 3 &&
          snapshot["bids"].size() == 5));
 }

@@ -17,7 +17,7 @@ struct Enter : Follow {
     return socket;
   }
   static void log_in(Socket& socket, const std::string& account) {
-    CHECK(ask(socket, "login", JsonInput{{"account", account}}.dump()) ==
+    CHECK(ask(socket, "login", nlohmann::json{{"account", account}}.dump()) ==
           R"(200 {"account":")" + account + "\"}");
   }
   static std::string buy(int shares, int limit, const std::string& more = "") {
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(Enter, "a request of a WebSocket is refused with its id, a stat
        {R"({"place": {}})", R"({"id": 1.5, "place": {}})", R"({"id": "", "place": {}})",
         R"({"id": null, "login": {}})", R"({"id": [], "query": {}})", R"({"id": true})"}) {
     send(socket, message);
-    const JsonInput reply = receive(socket);
+    const nlohmann::json reply = receive(socket);
     CHECK((reply["type"] == "error" && reply["code"] == "malformed_id"));
   }
   for (const char* message : {R"({"id": 7})", R"({"id": 7, "place": {}, "cancel": {}})",
