@@ -12,6 +12,7 @@ namespace {
 using State = client::ReplyEnd::State;
 
 constexpr std::size_t order_bytes_max = 320;  // of one order in JSON, with the longest names
+constexpr char ping = '\x89';  // the first byte of its frame
 constexpr std::string_view end_of_head = "\r\n\r\n";
 
 // Writes the members of an order, without braces.
@@ -71,7 +72,7 @@ client::ReplyEnd find_message(std::string_view buffer) {
   constexpr unsigned char text = 0x81, two_bytes = 126;
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(buffer[at]); };
   const std::size_t header = skip_pings(Protocol::websocket, buffer);
-  if (buffer.size() < header + 2) return {State::incomplete};
+  if (buffer.size() < header + 2 || buffer[header] == ping) return {State::incomplete};
   if (byte(header) != text || byte(header + 1) > two_bytes) return {State::bad};
   std::size_t begin = header + 2, length = byte(header + 1);
   if (length == two_bytes) {
@@ -116,7 +117,6 @@ void write_json_request(Protocol protocol, const Workload& workload, const Scrip
 }
 
 std::size_t skip_pings(Protocol protocol, std::string_view buffer) {
-  constexpr char ping = '\x89';
   std::size_t at = 0;
   while (protocol == Protocol::websocket && buffer.size() - at >= 2 && buffer[at] == ping &&
          buffer.size() - at >= 2 + std::size_t(buffer[at + 1]))
