@@ -12,7 +12,7 @@ namespace {
 using State = client::ReplyEnd::State;
 
 constexpr std::size_t order_bytes_max = 320;  // of one order in JSON, with the longest names
-constexpr char ping = '\x89';  // the first byte of its frame
+constexpr char ping = '\x89';                 // the first byte of its frame
 constexpr std::string_view end_of_head = "\r\n\r\n";
 
 // Writes the members of an order, without braces.

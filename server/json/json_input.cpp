@@ -44,17 +44,17 @@ class Builder {
   static constexpr std::size_t max_object_size = SIZE_MAX, max_array_size = SIZE_MAX,
                                max_key_size = SIZE_MAX, max_string_size = SIZE_MAX;
 
-  explicit Builder(ReadJson& into) : into_(into) {}
+  Builder(ReadJson& into, std::size_t values_max) : into_(into), values_left_(values_max) {}
 
   bool on_document_begin(Error&) { return true; }
   bool on_document_end(Error&) { return true; }
-  bool on_object_begin(Error&) { return begin(Kind::object); }
+  bool on_object_begin(Error& error) { return begin(Kind::object, error); }
   bool on_object_end(std::size_t, Error&) {
     if (const auto& members = open_.back()->members(); members.size() > few_members)
       note_twice(duplicate_of(members));
     return end();
   }
-  bool on_array_begin(Error&) { return begin(Kind::list); }
+  bool on_array_begin(Error& error) { return begin(Kind::list, error); }
   bool on_array_end(std::size_t, Error&) { return end(); }
   bool on_key_part(Text part, std::size_t, Error&) { return add_part(part); }
   bool on_key(Text part, std::size_t, Error&) {
@@ -67,31 +67,33 @@ class Builder {
         next_ = known;
         return true;
       }
-      if (members.empty()) members.reserve(few_members / 2);
+      if (members.empty() && open_.size() <= 2) members.reserve(few_members / 2);
     }
     next_ = &members.emplace_back(std::move(name), JsonInput()).second;
     return true;
   }
   bool on_string_part(Text part, std::size_t, Error&) { return add_part(part); }
-  bool on_string(Text part, std::size_t, Error&) {
+  bool on_string(Text part, std::size_t, Error& error) {
     add_part(part);
-    return put(Kind::text, std::exchange(parts_, {}));
+    return put(Kind::text, std::exchange(parts_, {}), error);
   }
   bool on_number_part(Text, Error&) { return true; }
-  bool on_int64(std::int64_t value, Text, Error&) {
-    return put(Kind::integer, std::to_string(value));
+  bool on_int64(std::int64_t value, Text, Error& error) {
+    return put(Kind::integer, std::to_string(value), error);
   }
-  bool on_uint64(std::uint64_t value, Text, Error&) {
-    return put(Kind::integer, std::to_string(value));
+  bool on_uint64(std::uint64_t value, Text, Error& error) {
+    return put(Kind::integer, std::to_string(value), error);
   }
   bool on_double(double value, Text text, Error& error) {
     if (!std::isfinite(value)) error = boost::json::error::exponent_overflow;
     auto whole = whole_number({text.data(), text.size()});
-    return put(whole ? Kind::integer : Kind::fraction, whole ? std::move(*whole) : std::string()) &&
-           !error;
+    return put(whole ? Kind::integer : Kind::fraction, whole ? std::move(*whole) : std::string(),
+               error);
   }
-  bool on_bool(bool value, Error&) { return put(Kind::truth, value ? "true" : "false"); }
-  bool on_null(Error&) { return put(Kind::null, {}); }
+  bool on_bool(bool value, Error& error) {
+    return put(Kind::truth, value ? "true" : "false", error);
+  }
+  bool on_null(Error& error) { return put(Kind::null, {}, error); }
   bool on_comment_part(Text, Error&) { return true; }
   bool on_comment(Text, Error&) { return true; }
 
@@ -102,15 +104,20 @@ class Builder {
     if (open_.back()->is_object()) return *next_;
     return open_.back()->members().emplace_back().second;
   }
-  bool put(Kind kind, std::string text) {
-    place() = JsonInput(kind, std::move(text));
-    return true;
-  }
-  bool begin(Kind kind) {
+  // Returns the new value; null with an error if there are too many.
+  JsonInput* add(Kind kind, std::string text, Error& error) {
+    if (values_left_-- == 0) error = boost::json::error::array_too_large;
+    if (error) return nullptr;
     JsonInput& at = place();
-    at = JsonInput(kind);
-    open_.push_back(&at);
-    return true;
+    at = JsonInput(kind, std::move(text));
+    return &at;
+  }
+  bool put(Kind kind, std::string text, Error& error) {
+    return add(kind, std::move(text), error) != nullptr;
+  }
+  bool begin(Kind kind, Error& error) {
+    if (JsonInput* const at = add(kind, {}, error)) open_.push_back(at);
+    return !error;
   }
   bool end() {
     open_.pop_back();
@@ -127,6 +134,7 @@ class Builder {
   }
 
   ReadJson& into_;
+  std::size_t values_left_;
   std::vector<JsonInput*> open_;  // objects and lists, each inside the previous one
   JsonInput* next_ = nullptr;     // the member whose value follows
   std::string parts_;             // of a name or a text that has escapes
@@ -161,7 +169,9 @@ ReadJson read_json(std::string_view text) {
   ReadJson read;
   boost::json::parse_options options;
   options.max_depth = 256;
-  boost::json::basic_parser<Builder> parser(options, read);
+  constexpr std::size_t values_least = 1'024, bytes_per_value = 8;
+  boost::json::basic_parser<Builder> parser(options, read,
+                                            values_least + text.size() / bytes_per_value);
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   boost::json::error_code error;
   const std::size_t parsed = parser.write_some(false, text.data(), text.size(), error);

@@ -54,7 +54,9 @@ class JsonInput {
 
 struct ReadJson {
   JsonInput value;
-  bool is_json = true;  // false: the text is not JSON, or has more than 256 levels
+  // false: the text is not JSON, has more than 256 levels, or so many values that they would take
+  // much more memory than it: more than 1,024 and one for each eight bytes
+  bool is_json = true;
   // A member occurs twice, or a number is beyond the range of a double. In the second case `value`
   // is the part before the number.
   Problem problem;

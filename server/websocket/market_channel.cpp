@@ -149,6 +149,7 @@ class FrameStream : public AnyStream {
       return asio::post(get_executor(),
                         [handler = std::move(handler), bytes]() mutable { handler({}, bytes); });
     constexpr std::size_t read_max = 4'096;
+    arrived_.erase(0, std::exchange(taken_, 0));
     const std::size_t before = arrived_.size();
     arrived_.resize(before + read_max);
     AnyStream::async_read_some(

@@ -1,7 +1,7 @@
 // A message of the WebSocket, or the body of a request over HTTP, through the reader of requests in
 // JSON, the engine and the responses.
 // - A text that is JSON for another library is JSON here, except if a member stands twice, or if it
-//   has more than 256 levels.
+//   has more than 256 levels or too many values.
 // - A refused request has a sentence, and appends no command.
 // - A command is whole: it stays the same if it is written as XML and read again, and if it is
 //   journaled. So JSON cannot bring in anything that XML would refuse.
@@ -86,10 +86,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ReadJson read = read_json(text);
   JsonInput& json = read.value;
   const bool is_refused = !read.is_json || read.problem;
+  const bool is_dense = std::ranges::count(text, ',') > 1'000;
   const bool is_deep =
       std::ranges::count_if(text, [](char c) { return c == '[' || c == '{'; }) > 256;
   HOLDS(read.is_json == !nlohmann::json::parse(text, nullptr, false).is_discarded() ||
-            read.problem.code == ErrorCode::malformed_number || is_deep,
+            read.problem.code == ErrorCode::malformed_number || is_deep || is_dense,
         std::string(text));
   HttpRequest http;
   http.body() = text;

@@ -190,7 +190,29 @@ TEST_CASE_METHOD(JsonOrders, "a member that stands twice makes a body malformed"
             .ends_with(malformed));
   CHECK(order(buy_10 + R"(, "side": "buy")") ==
         R"(400 {"error":"the member 'side' stands twice")" + malformed);
+  std::string many = R"("17": "1")";
+  for (int i = 1; i <= 20; ++i) many += ", \"" + std::to_string(i) + R"(": "1")";
+  CHECK(
+      answer(http::verb::post, "/api/symbols", R"({"symbol": "A", "holdings": {)" + many + "}}") ==
+      R"(400 {"error":"the member '17' stands twice")" + malformed);
   CHECK(metrics.batch == batch);
+}
+
+TEST_CASE_METHOD(JsonOrders, "a body is no JSON if it is too deep, or has too many values") {
+  create_market();
+  const auto refused = [&](const std::string& list) {
+    return order(buy_10 + R"(, "ref": )" + list).ends_with(R"(,"code":"malformed_json"})");
+  };
+  const auto repeated = [](std::size_t times, const std::string& text) {
+    std::string all;
+    while (times-- > 0) all += text;
+    return all;
+  };
+  CHECK(!refused(repeated(250, "[") + repeated(250, "]")));
+  CHECK(refused(repeated(300, "[") + repeated(300, "]")));
+  CHECK(!refused("[0" + repeated(1'000, ",0") + "]"));
+  CHECK(refused("[0" + repeated(10'000, ",0") + "]"));
+  CHECK(!refused("[0" + repeated(10'000, ",0       ") + "]"));
 }
 
 TEST_CASE_METHOD(JsonOrders, "a number in JSON is whole as it is written, or refused") {

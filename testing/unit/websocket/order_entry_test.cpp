@@ -220,6 +220,22 @@ TEST_CASE_METHOD(Enter, "messages of one packet are answered in order, whatever 
   CHECK(got.find("\x8a\x04ping") != got.npos);
 }
 
+TEST_CASE_METHOD(Enter, "many messages that arrive in parts are answered in order") {
+  Socket socket = enter();
+  std::string bytes;
+  constexpr int messages = 3'000;
+  for (int id = 0; id < messages; ++id) {
+    const std::string text =
+        message(id, "cancel_all", "{" + std::string(std::size_t(id % 90), ' ') + "}");
+    bytes += {'\x81', char(0x80 | std::min<std::size_t>(text.size(), 126))};
+    if (text.size() > 125) bytes += {'\0', char(text.size())};
+    bytes += std::string(4, '\0') + text;
+  }
+  std::thread sender([&] { asio::write(socket.next_layer(), asio::buffer(bytes)); });
+  for (int id = 0; id < messages; ++id) CHECK(response(socket, id).starts_with("409 "));
+  sender.join();
+}
+
 TEST_CASE_METHOD(Enter, "orders end with a WebSocket that is over, though its TCP stays open") {
   Socket socket = enter();
   CHECK(ask(socket, "place", buy(10, 5, tied)) == R"(201 {"order":1})");
