@@ -20,7 +20,7 @@ from exchange_server import is_sanitized
 
 BIN = Path(os.environ.get("EXCHANGE_BIN", "build/bin"))
 SERVER = BIN / "faulty_server"
-PATIENCE_S = 10 if SERVER.exists() and is_sanitized(SERVER) else 2  # they need longer
+PATIENCE_S = 10 if SERVER.exists() and is_sanitized(SERVER) else 4  # they need longer
 
 # One difference that a client can read over costs one rule that gives points, or none, in
 # conformance, and nothing in the audit.
