@@ -163,8 +163,8 @@ class HttpServer::State {
     asio::co_spawn(context_, check_connections(), asio::detached);
     accept(acceptor_);
     if (!options.local.path.empty()) {
-      local_.emplace(context_.get_executor(), options.local,
-                     asio::socket_base::max_listen_connections, "--http-listen");
+      const int waiting_max = asio::socket_base::max_listen_connections;
+      local_.emplace(context_.get_executor(), options.local, waiting_max, "--http-listen");
       accept(local_->acceptor);
     }
     thread_ = start_thread("http", on_fatal_, [this] { run(context_); });
